@@ -1,0 +1,85 @@
+/* Wraps malloc; see mem.h for who may fail. Any thread. */
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_long fail_after = -1;
+
+static _Noreturn void out_of_memory(size_t size)
+{
+    fprintf(stderr, "klamm: out of memory: %zu bytes could not be had\n", size);
+    abort();
+}
+
+void *mem_alloc(size_t size)
+{
+    void *p = malloc(size ? size : 1);
+    if (!p)
+        out_of_memory(size);
+    return p;
+}
+
+void *mem_zalloc(size_t size)
+{
+    void *p = calloc(1, size ? size : 1);
+    if (!p)
+        out_of_memory(size);
+    return p;
+}
+
+void *mem_array(size_t count, size_t item_size)
+{
+    void *p = calloc(count ? count : 1, item_size ? item_size : 1);
+    if (!p)
+        out_of_memory(count * item_size);
+    return p;
+}
+
+void *mem_realloc(void *old, size_t size)
+{
+    void *p = realloc(old, size ? size : 1);
+    if (!p)
+        out_of_memory(size);
+    return p;
+}
+
+void *mem_try_alloc(size_t size)
+{
+    long left = atomic_load_explicit(&fail_after, memory_order_relaxed);
+    if (left >= 0 && atomic_fetch_sub(&fail_after, 1) == 0)
+        return NULL;
+    return malloc(size ? size : 1);
+}
+
+void mem_free(void *p)
+{
+    free(p);
+}
+
+char *mem_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(mem_alloc(size), text, size);
+}
+
+char *mem_printf(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = mem_alloc((size_t)size + 1);
+    va_start(args, format);
+    vsnprintf(text, (size_t)size + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+void mem_fail_after(long count)
+{
+    atomic_store(&fail_after, count);
+}

@@ -1,0 +1,72 @@
+/* A view of bytes owned by somebody else. data == NULL is Kafka's null; a slice of size 0 with
+ * non-NULL data is the empty string. Strings on the wire are slices, not NUL-terminated. */
+#ifndef KLAMM_BASE_SLICE_H
+#define KLAMM_BASE_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct slice {
+    const uint8_t *data;
+    size_t size;
+};
+
+#define SLICE_NULL ((struct slice){NULL, 0})
+/* A slice of a string literal. */
+#define SLICE_LIT(text) ((struct slice){(const uint8_t *)(text), sizeof(text) - 1})
+/* For printf("%.*s"). */
+#define SLICE_FMT(s) (int)(s).size, (s).data ? (const char *)(s).data : ""
+
+static inline struct slice slice_of(const void *data, size_t size)
+{
+    return (struct slice){data, size};
+}
+
+/* NULL text gives the null slice. */
+static inline struct slice slice_str(const char *text)
+{
+    return (struct slice){(const uint8_t *)text, text ? strlen(text) : 0};
+}
+
+static inline bool slice_is_null(struct slice s)
+{
+    return s.data == NULL;
+}
+
+/* Null equals null only. */
+static inline bool slice_eq(struct slice a, struct slice b)
+{
+    return a.size == b.size && (a.data == NULL) == (b.data == NULL) &&
+           (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static inline bool slice_eq_str(struct slice a, const char *text)
+{
+    return slice_eq(a, slice_str(text));
+}
+
+/* Bytewise order, shorter first on a common prefix; null before empty. */
+int slice_cmp(struct slice a, struct slice b);
+
+/* True when both are equal up to ASCII case. */
+bool slice_eq_nocase(struct slice a, struct slice b);
+
+/* The part [from, from + size); both must lie inside. */
+struct slice slice_sub(struct slice s, size_t from, size_t size);
+
+/* A NUL-terminated copy from mem_alloc (mem_free frees it); NULL for null. */
+char *slice_to_cstr(struct slice s);
+
+/* A copy whose data comes from mem_alloc; null stays null. slice_free releases it. */
+struct slice slice_dup(struct slice s);
+void slice_free(struct slice *s);
+
+/* Strips ASCII blanks at both ends. */
+struct slice slice_trim(struct slice s);
+
+/* Decimal integer of the whole slice into [min, max]; false when it is not one. */
+bool slice_to_i64(struct slice s, int64_t min, int64_t max, int64_t *ret_value);
+
+#endif
