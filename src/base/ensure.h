@@ -15,9 +15,9 @@ _Noreturn void ensure_failed_cmp(const char *file, int line, const char *conditi
 #define ENSURE(cond) ((cond) ? (void)0 : ensure_failed(__FILE__, __LINE__, #cond))
 
 /* ENSURE_CMP(a, <=, b): for integers that fit int64_t. */
-#define ENSURE_CMP(a, op, b)                                                                       \
-    ((a)op(b) ? (void)0                                                                            \
-              : ensure_failed_cmp(__FILE__, __LINE__, #a " " #op " " #b, (int64_t)(a),             \
-                                  (int64_t)(b)))
+#define ENSURE_CMP(a, op, b) \
+    ((a)op(b)                \
+         ? (void)0           \
+         : ensure_failed_cmp(__FILE__, __LINE__, #a " " #op " " #b, (int64_t)(a), (int64_t)(b)))
 
 #endif

@@ -10,19 +10,19 @@ enum err {
 #define KLAMM_ERROR(name, code, retriable) ERR_##name = (code),
 #include "errors.inc"
 #undef KLAMM_ERROR
-    ERR_IO = 10000,   /* the operating system refused; errno text is with whoever reports it */
-    ERR_DISK_FULL,    /* ENOSPC or EDQUOT, or below a reserve */
+    ERR_IO = 10000,     /* the operating system refused; errno text is with whoever reports it */
+    ERR_DISK_FULL,      /* ENOSPC or EDQUOT, or below a reserve */
     ERR_TOO_MANY_FILES, /* EMFILE or ENFILE: never a reason to take a folder offline */
-    ERR_NOT_FOUND,    /* no such file, key or object */
-    ERR_EXISTS,       /* it is there already */
-    ERR_CORRUPT,      /* bytes on disk are not what they must be */
-    ERR_MALFORMED,    /* bytes from outside end early or break the format */
-    ERR_TOO_LARGE,    /* a length above its limit */
-    ERR_NO_MEMORY,    /* the budget or the system has no memory left */
-    ERR_AGAIN,        /* would block */
-    ERR_CLOSED,       /* the peer or the object is closed */
-    ERR_ARGUMENT,     /* the caller's value is not allowed */
-    ERR_BUSY,         /* locked by another process, or port in use */
+    ERR_NOT_FOUND,      /* no such file, key or object */
+    ERR_EXISTS,         /* it is there already */
+    ERR_CORRUPT,        /* bytes on disk are not what they must be */
+    ERR_MALFORMED,      /* bytes from outside end early or break the format */
+    ERR_TOO_LARGE,      /* a length above its limit */
+    ERR_NO_MEMORY,      /* the budget or the system has no memory left */
+    ERR_AGAIN,          /* would block */
+    ERR_CLOSED,         /* the peer or the object is closed */
+    ERR_ARGUMENT,       /* the caller's value is not allowed */
+    ERR_BUSY,           /* locked by another process, or port in use */
     ERR_OUT_OF_SPACE_IN_INDEX, /* an index has no room for one more entry */
 };
 

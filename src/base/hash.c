@@ -7,8 +7,8 @@ int32_t murmur2(const void *data, size_t size)
     const uint32_t m = 0x5bd1e995u;
     uint32_t h = 0x9747b28cu ^ (uint32_t)size;
     for (; size >= 4; size -= 4, p += 4) {
-        uint32_t k = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                     (uint32_t)p[3] << 24;
+        uint32_t k =
+            (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
         k *= m;
         k ^= k >> 24;
         k *= m;
@@ -33,8 +33,10 @@ static uint32_t next_code_point(struct slice s, size_t *at)
     uint8_t first = s.data[(*at)++];
     if (first < 0x80)
         return first;
-    size_t more = first >= 0xf0 && first < 0xf8 ? 3 : first >= 0xe0 && first < 0xf0 ? 2
-                  : first >= 0xc2 && first < 0xe0 ? 1 : 0;
+    size_t more = first >= 0xf0 && first < 0xf8   ? 3
+                  : first >= 0xe0 && first < 0xf0 ? 2
+                  : first >= 0xc2 && first < 0xe0 ? 1
+                                                  : 0;
     if (!more || more > s.size - *at)
         return 0xfffd;
     uint32_t code = first & (0x3fu >> more);

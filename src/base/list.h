@@ -71,8 +71,8 @@ static inline void list_move_all(struct list *to, struct list *from)
 #define LIST_ITEM(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 /* Walks the list; the current node may be removed. */
-#define LIST_FOREACH(node, head)                                                                   \
-    for (struct list *node = (head)->next, *node##_next = node->next; node != (head);              \
+#define LIST_FOREACH(node, head)                                                      \
+    for (struct list *node = (head)->next, *node##_next = node->next; node != (head); \
          node = node##_next, node##_next = node->next)
 
 #endif

@@ -1,6 +1,7 @@
 /* Hash map from bytes to a pointer. Keys are not copied: the key slice must live as long as the
  * entry (usually it is a field of the value). Iteration follows insertion order (removal swaps the
- * last entry into the gap), so it depends on the calls alone, never on addresses. Not thread-safe. */
+ * last entry into the gap), so it depends on the calls alone, never on addresses. Not
+ * thread-safe. */
 #ifndef KLAMM_BASE_MAP_H
 #define KLAMM_BASE_MAP_H
 
@@ -19,7 +20,7 @@ struct map {
 };
 
 void map_init(struct map *m);
-void map_fini(struct map *m); /* values and keys are the caller's */
+void map_fini(struct map *m);                         /* values and keys are the caller's */
 void *map_get(const struct map *m, struct slice key); /* NULL when absent */
 /* Adds or replaces; returns the value replaced, or NULL. On replace the new key slice is kept. */
 void *map_put(struct map *m, struct slice key, void *value);

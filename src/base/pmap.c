@@ -105,8 +105,7 @@ struct pmap *pmap_put(const struct pmap *map, const struct pmap_type *type, stru
     uint64_t priority = hash_bytes(key.data, key.size);
     int order = map ? slice_cmp(key, key_of(map)) : 0;
     if (map && order == 0)
-        return node_new(type, key, map->priority, value, pmap_ref(map->left),
-                        pmap_ref(map->right));
+        return node_new(type, key, map->priority, value, pmap_ref(map->left), pmap_ref(map->right));
     if (!map || priority > map->priority) {
         struct pmap *low, *high;
         split(map, type, key, &low, &high);

@@ -34,7 +34,7 @@ void diag_set_level(enum diag_module module, enum diag_level level);
 const char *diag_module_name(enum diag_module module); /* "root", "store", ... */
 const char *diag_level_name(enum diag_level level);    /* "INFO", ... */
 
-#define diag(module, level, ...)                                                                   \
+#define diag(module, level, ...) \
     ((level) <= diag_level_of(module) ? diag_write(module, level, __VA_ARGS__) : (void)0)
 
 #endif

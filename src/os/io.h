@@ -23,7 +23,7 @@
 struct io;
 struct loop;
 
-/* ---- clock and randomness (any thread) -------------------------------------------------------- */
+/* ---- clock and randomness (any thread) ---- */
 
 int64_t io_wall_ms(struct io *io); /* ms since 1970; may jump */
 int64_t io_mono_ns(struct io *io); /* never goes back; origin is arbitrary */
@@ -33,15 +33,15 @@ static inline int64_t io_mono_ms(struct io *io)
 }
 void io_random(struct io *io, void *ret_bytes, size_t size);
 
-/* ---- files (any thread) ----------------------------------------------------------------------- */
+/* ---- files (any thread) ---- */
 
 enum io_open_flags {
-    IO_READ = 1,        /* read */
-    IO_WRITE = 2,       /* write */
-    IO_CREATE = 4,      /* create when absent */
-    IO_EXCLUSIVE = 8,   /* fail with ERR_EXISTS when present */
-    IO_TRUNCATE = 16,   /* empty it */
-    IO_PRIVATE = 32,    /* create with mode 0600 instead of 0644 */
+    IO_READ = 1,            /* read */
+    IO_WRITE = 2,           /* write */
+    IO_CREATE = 4,          /* create when absent */
+    IO_EXCLUSIVE = 8,       /* fail with ERR_EXISTS when present */
+    IO_TRUNCATE = 16,       /* empty it */
+    IO_PRIVATE = 32,        /* create with mode 0600 instead of 0644 */
     IO_READ_ONLY_FILE = 64, /* create with mode 0400 (KRaft checkpoints) */
 };
 
@@ -86,7 +86,7 @@ enum err io_lock_file(struct io *io, const char *path, int *ret_fd);
 /* Text of the last failed file call of this thread ("No space left on device"). */
 const char *io_error_text(struct io *io);
 
-/* ---- loops ------------------------------------------------------------------------------------ */
+/* ---- loops ---- */
 
 /* A callback to run once on a loop. Owned by the caller and embedded in its object; it must not be
  * posted again before it ran. */
@@ -114,7 +114,7 @@ struct loop_watch {
     void (*ready)(struct loop_watch *watch, unsigned events);
 };
 
-/* A new loop; it starts at once (product: its own thread; `name` names the thread). */
+/* A new loop; it starts at once (product: its own thread, named `name`). */
 struct loop *loop_start(struct io *io, const char *name);
 /* Ends a loop after the callback under way and frees it. Not from the loop itself. Timers and
  * watches must be gone. */
@@ -137,14 +137,15 @@ static inline bool loop_timer_is_set(const struct loop_timer *timer)
 enum err loop_watch_set(struct loop *loop, struct loop_watch *watch, unsigned events);
 void loop_watch_remove(struct loop *loop, struct loop_watch *watch);
 
-/* ---- sockets (loop thread) -------------------------------------------------------------------- */
+/* ---- sockets (loop thread) ---- */
 
 struct io_address {
     char host[64]; /* numeric IPv4 or IPv6 text, without brackets */
     uint16_t port;
 };
 
-/* Resolves a host name or numeric address ("" or "0.0.0.0" = all). May block: start-up or worker. */
+/* Resolves a host name or numeric address ("" or "0.0.0.0" = all). May block: start-up or worker.
+ */
 enum err io_resolve(struct io *io, const char *host, uint16_t port, struct io_address *ret_address);
 /* A listening, non-blocking socket. port 0 picks a free one. ERR_BUSY when the port is taken. */
 enum err io_listen(struct io *io, const struct io_address *address, int backlog, int *ret_fd,
@@ -165,7 +166,7 @@ enum err io_sendfile(struct io *io, int fd, int file_fd, int64_t offset, size_t 
 void io_set_buffers(struct io *io, int fd, int send_size, int receive_size); /* -1 = as is */
 /* Sockets are closed with io_close (the watch is removed first). */
 
-/* ---- workers ---------------------------------------------------------------------------------- */
+/* ---- workers ---- */
 
 /* A job that may block. Embedded; `run` on a worker thread, then `done` posted to `loop`. Jobs with
  * the same non-NULL `lane` run one at a time, in order: use one lane for what must not overlap. */
@@ -186,11 +187,12 @@ struct io_lane { /* zero-initialized; must outlive its jobs */
 
 void io_submit(struct io *io, struct io_job *job);
 
-/* ---- signals and process ---------------------------------------------------------------------- */
+/* ---- signals and process ---- */
 
-/* Calls `stop` on `loop` when the process is asked to end (SIGTERM, SIGINT). Blocks these signals. */
+/* Calls `stop` on `loop` when the process is asked to end (SIGTERM, SIGINT). Blocks these signals.
+ */
 enum err io_on_stop(struct io *io, struct loop *loop, void (*stop)(void *context), void *context);
-int64_t io_memory_limit(struct io *io);  /* bytes of machine or cgroup */
+int64_t io_memory_limit(struct io *io);     /* bytes of machine or cgroup */
 int64_t io_raise_file_limit(struct io *io); /* soft limit to the hard one; returns it */
 int io_processors(struct io *io);
 

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#define assert_slice_eq(slice, text)                                                               \
-    do {                                                                                           \
-        assert_int_equal((slice).size, strlen(text));                                              \
-        assert_memory_equal((slice).data, (text), strlen(text));                                   \
+#define assert_slice_eq(slice, text)                             \
+    do {                                                         \
+        assert_int_equal((slice).size, strlen(text));            \
+        assert_memory_equal((slice).data, (text), strlen(text)); \
     } while (0)
 
 #endif

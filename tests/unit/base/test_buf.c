@@ -21,8 +21,8 @@ static void limit_is_sticky(void **state)
 static void varints_read_back_and_size_agrees(void **state)
 {
     (void)state;
-    const int64_t values[] = {0,         -1,        1,         63,       64,       -64,
-                              -65,       8191,      INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+    const int64_t values[] = {0,   -1,   1,         63,        64,        -64,
+                              -65, 8191, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         struct buf b;
         buf_init(&b);
