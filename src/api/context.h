@@ -1,0 +1,35 @@
+/* The services a handler may use: one struct for each node, built by server/node.c before the first
+ * connection is accepted and unchanged until the last one is gone. Everything in it is safe to use
+ * from any loop. */
+#ifndef KLAMM_API_CONTEXT_H
+#define KLAMM_API_CONTEXT_H
+
+#include "base/slice.h"
+#include "os/io.h"
+
+struct auto_topics;
+struct config;
+struct coord_runtime;
+struct dynamic_configs;
+struct fetch_sessions;
+struct log_dirs;
+struct partition_table;
+struct producer_ids;
+struct quorum;
+
+struct api_context {
+    struct io *io;
+    int32_t node_id;
+    struct slice cluster_id;
+    const struct config *config;        /* the static configuration (conf/config.h) */
+    struct quorum *quorum;              /* metadata: images and changes (repl/quorum.h) */
+    struct partition_table *partitions; /* partitions this node holds (repl/partition_table.h) */
+    struct log_dirs *log_dirs;          /* log folders (store/log_dirs.h) */
+    struct coord_runtime *groups;       /* group coordinator (coord/runtime.h) */
+    struct fetch_sessions *sessions;    /* api/fetch_session.h */
+    struct producer_ids *producer_ids;  /* api/producer_ids.h */
+    struct auto_topics *auto_topics;    /* api/auto_topics.h */
+    bool advertise_as_reached; /* node endpoints in replies are the address a connection came by */
+};
+
+#endif
