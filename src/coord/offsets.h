@@ -1,0 +1,45 @@
+/* Committed offsets: the offset APIs, one function for each. Shard, reply and threads as in
+ * coord/runtime.h.
+ *
+ * Topics: the handler resolves them first. Every topic in a request given to these functions has
+ * both `name` and (where the topic exists and the API has the field) `topic_id` set, whatever the
+ * version; topics and partitions that do not exist (OffsetCommit: UNKNOWN_TOPIC_ID from v10, else
+ * UNKNOWN_TOPIC_OR_PARTITION) or may not be seen have been taken out, and the handler adds their
+ * answers to the response afterwards. Responses come back with both fields set. */
+#ifndef KLAMM_COORD_OFFSETS_H
+#define KLAMM_COORD_OFFSETS_H
+
+#include "coord/runtime.h"
+
+struct offset_commit_request;
+struct offset_delete_request;
+struct offset_fetch_request_offset_fetch_request_group;
+struct offset_fetch_response_offset_fetch_response_group;
+
+/* reply->response: struct offset_commit_response. Completes when the records are committed. */
+void coord_offsets_commit(struct coord_shard *shard, const struct coord_event *event,
+                          const struct offset_commit_request *request, struct coord_reply *reply,
+                          struct coord_update *update);
+
+/* reply->response: struct offset_delete_response. */
+void coord_offsets_delete(struct coord_shard *shard, const struct coord_event *event,
+                          const struct offset_delete_request *request, struct coord_reply *reply,
+                          struct coord_update *update);
+
+/* Answers for one group, in the shape of version 8 and later (for older ones the handler makes the
+ * group struct from the request's top level and copies the topics and error back). request->topics
+ * null = all topics. `require_stable` true: UNSTABLE_OFFSET_COMMIT for a partition with a pending
+ * transactional commit. From committed state, at once; strings are copied into `arena`. With all
+ * topics asked for, topic ids are those of the commit (zero when unknown): the handler of v10
+ * resolves names through the image and drops what is gone. */
+void coord_offsets_fetch(struct coord_shard *shard, const struct coord_event *event,
+                         const struct offset_fetch_request_offset_fetch_request_group *request,
+                         bool require_stable, struct arena *arena,
+                         struct offset_fetch_response_offset_fetch_response_group *ret_group);
+
+/* The topics of these names were deleted: writes tombstones for all their offsets. */
+void coord_offsets_topics_deleted(struct coord_shard *shard, const struct coord_event *event,
+                                  const struct slice *names, size_t name_count,
+                                  struct coord_update *update);
+
+#endif
