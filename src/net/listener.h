@@ -1,0 +1,38 @@
+/* A listening socket with Kafka's listener name. Accepts on the first loop and hands each
+ * connection to the loop that has the fewest.
+ *
+ * Limits, as in Kafka: above max.connections it stops accepting until one closes (clients wait in
+ * the backlog); above max.connections.per.ip the new connection is closed at once. Without file
+ * descriptors it pauses and tries again. */
+#ifndef KLAMM_NET_LISTENER_H
+#define KLAMM_NET_LISTENER_H
+
+#include "os/io.h"
+
+struct net;
+struct listener;
+
+enum listener_protocol { /* numbers of Kafka's SecurityProtocol */
+                         LISTENER_PLAINTEXT = 0,
+                         LISTENER_SSL = 1,
+                         LISTENER_SASL_PLAINTEXT = 2,
+                         LISTENER_SASL_SSL = 3,
+};
+
+struct listener_info {
+    char name[64]; /* "PLAINTEXT", "CONTROLLER", ... */
+    enum listener_protocol protocol;
+    bool controller;         /* serves the controller's APIs */
+    void *user;              /* the caller's */
+    struct io_address bound; /* filled in by listener_open */
+};
+
+/* Binds at once and starts to accept with listener_start, so that a node can take its port early
+ * and answer when it is ready. ERR_BUSY: the port is taken. `info` is copied. Caller: start-up
+ * thread. The listener belongs to the net and goes with net_stop. */
+enum err listener_open(struct net *net, const struct listener_info *info,
+                       const struct io_address *address, struct listener **ret_listener);
+void listener_start(struct listener *listener); /* any thread */
+const struct listener_info *listener_info(const struct listener *listener);
+
+#endif
