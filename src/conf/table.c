@@ -1,0 +1,52 @@
+/* The key tables: constant data made by tools/gen_configs.py, looked up by name or id.
+ *
+ * A lookup is a binary search over names sorted bytewise; the generator sorts by code point, which
+ * is the same for these ASCII names. Pure; any thread. */
+#include "conf/table.h"
+
+#include "base/ensure.h"
+
+#include "conf_table.inc"
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+
+const struct conf_key *conf_table(enum conf_kind kind, int *ret_count)
+{
+    switch (kind) {
+    case CONF_KIND_BROKER: *ret_count = COUNT(table_broker_keys); return table_broker_keys;
+    case CONF_KIND_TOPIC: *ret_count = COUNT(table_topic_keys); return table_topic_keys;
+    case CONF_KIND_GROUP: *ret_count = COUNT(table_group_keys); return table_group_keys;
+    case CONF_KIND_CLIENT_METRICS:
+        *ret_count = COUNT(table_metrics_keys);
+        return table_metrics_keys;
+    }
+    ENSURE(!"conf kind");
+    return NULL;
+}
+
+int conf_find(enum conf_kind kind, struct slice name)
+{
+    int count;
+    const struct conf_key *table = conf_table(kind, &count);
+    int low = 0, high = count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        int order = slice_cmp(slice_str(table[middle].name), name);
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+const struct conf_key *conf_key(enum conf_kind kind, int id)
+{
+    int count;
+    const struct conf_key *table = conf_table(kind, &count);
+    ENSURE_CMP(id, >=, 0);
+    ENSURE_CMP(id, <, count);
+    return &table[id];
+}
