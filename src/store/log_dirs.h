@@ -1,0 +1,146 @@
+/* The log folders (log.dirs) of a node: meta.properties, locks, the clean shutdown file, loading
+ * all logs in parallel, the text checkpoints, background jobs (retention, flush, checkpoints,
+ * delayed deletion), free-space watch, and folders that fail.
+ *
+ * Order of a node's life:
+ *     log_dirs_open -> log_dirs_load (done) -> logs are attached to partitions (log_attach)
+ *     -> log_dirs_start -> ... -> log_dirs_stop (done) -> log_dirs_free
+ *
+ * Threads: everything below may be called from any thread unless it says otherwise; `loop`
+ * callbacks run on the loop given. Locks taken inside: LOCK_TABLE (the table of logs; held while a
+ * background job takes a log's LOCK_PARTITION) and LOCK_LOG_DIR. */
+#ifndef KLAMM_STORE_LOG_DIRS_H
+#define KLAMM_STORE_LOG_DIRS_H
+
+#include "os/io.h"
+#include "store/log.h"
+
+struct log_dirs;
+struct log_dir;
+
+struct log_dirs_options {
+    struct io *io;
+    const char *const *paths; /* log.dirs, absolute or relative to the process */
+    int path_count;
+    const char *metadata_path; /* metadata.log.dir; NULL = the first of paths */
+    struct slice cluster_id;   /* null: take what meta.properties says */
+    int32_t node_id;
+    int recovery_threads;             /* num.recovery.threads.per.data.dir */
+    int64_t checkpoint_ms;            /* log.flush.offset.checkpoint.interval.ms */
+    int64_t start_checkpoint_ms;      /* log.flush.start.offset.checkpoint.interval.ms */
+    int64_t watermark_checkpoint_ms;  /* replica.high.watermark.checkpoint.interval.ms */
+    int64_t retention_check_ms;       /* log.retention.check.interval.ms */
+    int64_t producer_expiry_check_ms; /* producer.id.expiration.check.interval.ms */
+    int64_t initial_delay_ms;         /* log.initial.task.delay.ms */
+    int64_t background_flush_size;    /* unflushed bytes that ask for a flush; 16 MB */
+    int64_t background_flush_ms;      /* or this long unflushed; 30 s */
+    int64_t reserve_client;           /* free bytes below which client produce is refused */
+    int64_t reserve_coordinator;      /* ... and coordinator appends */
+    int files_max;                    /* open segment and index files kept by the cache */
+    /* A folder went offline (I/O error). Called on `failed_loop` once per folder, no lock held;
+     * NULL = nobody asks. */
+    struct loop *failed_loop;
+    void (*failed)(void *context, struct log_dir *dir);
+    void *failed_context;
+};
+/* Kafka's defaults, and Klamm's for the reserves. */
+void log_dirs_options_init(struct log_dirs_options *options);
+
+/* Creates missing folders, reads meta.properties, takes the locks, reads clean shutdown files and
+ * checkpoints. On failure *ret_text (mem_alloc) says what is wrong and what to do about it:
+ * ERR_BUSY (locked by another process), ERR_NOT_FOUND (not formatted: no meta.properties),
+ * ERR_INCONSISTENT_CLUSTER_ID, ERR_ARGUMENT (node id or duplicate directory id), ERR_CORRUPT,
+ * ERR_IO (all folders failed; a single one only goes offline). */
+enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs **ret_dirs,
+                       char **ret_text);
+/* Frees all; without log_dirs_stop before, as if killed. Logs must be detached. */
+void log_dirs_free(struct log_dirs *dirs);
+
+/* Loads every log of every online folder on workers, then calls `done` on `loop`. Topic folders
+ * that end in -delete are queued for deletion; -stray ones are left alone. A damaged folder goes
+ * offline; the rest loads. __cluster_metadata-0 is left to the quorum (log_open). */
+struct log_dirs_load {
+    struct log_config default_config;
+    /* Effective config of a topic, called on workers; NULL: default_config for all. */
+    void (*config)(void *context, struct slice topic, struct log_config *ret_config);
+    void (*done)(struct log_dirs_load *load);
+    void *context;
+    enum err err;      /* ERR_NONE, or ERR_IO when no folder is left */
+    int32_t loaded;    /* logs */
+    int32_t recovered; /* of these, with recovery */
+};
+void log_dirs_load(struct log_dirs *dirs, struct loop *loop, struct log_dirs_load *load);
+
+/* Starts the background jobs, timed on `loop`. */
+void log_dirs_start(struct log_dirs *dirs, struct loop *loop);
+
+/* Ends the background jobs, closes all logs (in parallel, flushed), writes the checkpoints and the
+ * clean shutdown file of every folder whose logs all closed, then `done` on the loop of
+ * log_dirs_start (or `loop`). Logs must not be appended to any more; log_detach them first. */
+struct log_dirs_stop {
+    int64_t broker_epoch; /* for the clean shutdown file; -1 = unknown */
+    void (*done)(struct log_dirs_stop *stop);
+    void *context;
+};
+void log_dirs_stop(struct log_dirs *dirs, struct loop *loop, struct log_dirs_stop *stop);
+
+/* ---- logs ----------------------------------------------------------------------------------- */
+
+/* NULL when there is none. The log stays valid until log_dirs_delete or log_dirs_free. */
+struct log *log_dirs_get(struct log_dirs *dirs, struct slice topic, int32_t partition);
+
+/* The log, created if absent: in `dir`, or with NULL in the online folder with the fewest logs.
+ * Creates the folder and partition.metadata. ERR_KAFKA_STORAGE_ERROR when no folder is online. */
+enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slice topic,
+                         int32_t partition, const struct uuid *topic_id,
+                         const struct log_config *config, struct log **ret_log);
+
+/* Removes the log: its folder is renamed to NAME.HEX-delete (or -stray) at once and its files are
+ * removed file.delete.delay.ms later. Detaches; call it with no lock held. `log` is gone. */
+enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray);
+
+/* Calls visit(context, log) for all logs (LOCK_TABLE held; logs themselves are not locked). */
+void log_dirs_each(struct log_dirs *dirs, void (*visit)(void *context, struct log *log),
+                   void *context);
+int32_t log_dirs_log_count(struct log_dirs *dirs);
+
+/* High watermark as checkpointed by the run before; -1 when not there. */
+int64_t log_dirs_watermark(struct log_dirs *dirs, struct slice topic, int32_t partition);
+
+/* For tests and tools: runs all background work that is due at `now_ms` on this thread. */
+void log_dirs_run_now(struct log_dirs *dirs, int64_t now_ms);
+
+/* ---- folders -------------------------------------------------------------------------------- */
+
+int log_dirs_count(const struct log_dirs *dirs);
+struct log_dir *log_dirs_at(const struct log_dirs *dirs, int index);
+/* The folder of the metadata log. */
+struct log_dir *log_dirs_metadata(const struct log_dirs *dirs);
+struct slice log_dirs_cluster_id(const struct log_dirs *dirs);
+
+const char *log_dir_path(const struct log_dir *dir);
+const struct uuid *log_dir_id(const struct log_dir *dir); /* directory.id */
+bool log_dir_online(const struct log_dir *dir);
+/* Marks it offline after an I/O error seen by someone else (the metadata log). */
+void log_dir_fail(struct log_dir *dir, const char *what);
+/* Total and free bytes as last polled; false when unknown. */
+bool log_dir_space(const struct log_dir *dir, struct io_space *ret_space);
+/* ERR_NONE or ERR_DISK_FULL: may an append of this origin be made in the folder now? */
+enum err log_dir_admits(const struct log_dir *dir, enum log_origin origin);
+/* Broker epoch of the clean shutdown file found at start; -1 when it was not there. */
+int64_t log_dirs_clean_broker_epoch(const struct log_dirs *dirs);
+
+/* ---- meta.properties ------------------------------------------------------------------------ */
+
+struct log_meta {
+    int32_t version; /* 1; 0 is an old one (broker.id, no directory id) */
+    char cluster_id[64];
+    int32_t node_id;          /* -1: not there */
+    struct uuid directory_id; /* zero: not there */
+};
+/* ERR_NOT_FOUND, ERR_CORRUPT, ERR_IO. `path` is the folder. */
+enum err log_meta_read(struct io *io, const char *path, struct log_meta *ret_meta);
+/* Written to a temporary file, synced, renamed. */
+enum err log_meta_write(struct io *io, const char *path, const struct log_meta *meta);
+
+#endif
