@@ -110,14 +110,15 @@ enum loop_events {
 /* A watched socket; embedded. Level-triggered. */
 struct loop_watch {
     int fd;
-    unsigned events; /* wanted */
+    unsigned events; /* wanted; set by loop_watch_set */
+    bool registered; /* internal; zero-initialize */
     void (*ready)(struct loop_watch *watch, unsigned events);
 };
 
 /* A new loop; it starts at once (product: its own thread, named `name`). */
 struct loop *loop_start(struct io *io, const char *name);
-/* Ends a loop after the callback under way and frees it. Not from the loop itself. Timers and
- * watches must be gone. */
+/* Ends a loop after the callback under way and all tasks posted before, and frees it. Not from the
+ * loop itself. Timers and watches must be gone. */
 void loop_stop(struct loop *loop);
 struct io *loop_io(struct loop *loop);
 bool loop_is_current(struct loop *loop); /* true on the thread that runs it */
