@@ -16,9 +16,9 @@ enum err wire_to_json(const struct wire_schema *schema, int version, const void 
                       enum wire_json_records records, struct buf *out);
 
 /* Reads what wire_to_json wrote with records in base64. As Kafka's reader: every field of the
- * version that is not tagged must be there; unknown names are ignored; a set field that the version
- * lacks is an error unless it may be dropped. All memory comes from `a`. ERR_MALFORMED with
- * *ret_text (from `a`) telling what is wrong; ret_text may be NULL. */
+ * version that is not tagged must be there, unknown names are passed over, and a value for a field
+ * that the version lacks is taken (wire_encode decides whether it may be dropped). All memory comes
+ * from `a`. ERR_MALFORMED: *ret_text (from `a`; ret_text may be NULL) tells what is wrong. */
 enum err wire_from_json(const struct wire_schema *schema, int version, struct slice json,
                         struct arena *a, void *ret_msg, struct slice *ret_text);
 
