@@ -20,7 +20,7 @@ BANNED = [
     (r"strcpy|strcat|strncpy|strncat|stpcpy", "slices or buf_put", ()),
     (r"strtok(_r)?", "slice functions", ()),
     (r"ato[if]|atoll?|strto[ld]|strtou?ll?|strtod", "slice_to_i64 or conf/value",
-     ("src/conf/value", "src/os/")),
+     ("src/base/double.c", "src/conf/value", "src/os/")),
     (r"s?rand|random|s?rand48|arc4random\w*|getrandom", "io_random", ("src/os/",)),
     (r"time|gettimeofday|clock_gettime|localtime(_r)?|gmtime(_r)?|clock", "io_wall_ms or io_mono_ns",
      ("src/os/",)),

