@@ -6,6 +6,7 @@ names in the order in which they first appear, so that equal behaviour gives equ
 """
 import json
 import re
+import struct
 import sys
 import time
 
@@ -66,7 +67,7 @@ class Side:
                 value = sorted(value)
             return [self.plain(v, key) for v in value]
         if isinstance(value, bytes):
-            return value.hex()
+            return value.replace(struct.pack(">i", self.node.port), b"PORT").hex()
         if isinstance(value, str):
             if UUID.match(value):
                 return "0" if value == kwire.ZERO_UUID else self.name("uuid", value)
