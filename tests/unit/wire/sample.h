@@ -11,6 +11,7 @@ struct sample {
     struct arena *arena;
     uint64_t state;
     int version;
+    bool full;
 };
 
 /* splitmix64 */
@@ -26,12 +27,18 @@ static inline void sample_struct(struct sample *s, const struct wire_struct *tab
 
 static inline struct slice sample_slice(struct sample *s, bool nullable)
 {
-    if (nullable && sample_next(s) % 3 == 0)
+    if (nullable && !s->full && sample_next(s) % 3 == 0)
         return SLICE_NULL;
-    size_t size = sample_next(s) % 16 == 0 ? 200 : sample_next(s) % 12;
-    uint8_t *data = arena_alloc(s->arena, size + 1);
+    size_t size = s->full                    ? 1 + sample_next(s) % 6
+                  : sample_next(s) % 16 == 0 ? 200
+                                             : sample_next(s) % 12;
+    uint8_t *data = arena_alloc(s->arena, size + 2);
     for (size_t i = 0; i < size; i++)
         data[i] = (uint8_t)('!' + sample_next(s) % 90);
+    if (sample_next(s) % 8 == 0) {
+        memcpy(data + size, "\xc3\xa9", 2);
+        size += 2;
+    }
     return slice_of(data, size);
 }
 
@@ -53,7 +60,8 @@ static inline void sample_value(struct sample *s, const struct wire_field *f, ch
     case WIRE_STRUCT: {
         const struct wire_struct *table = &wire_structs[f->item];
         if (f->flags & WIRE_POINTER) {
-            char *item = nullable && random % 3 == 0 ? NULL : arena_alloc(s->arena, table->size);
+            char *item =
+                nullable && !s->full && random % 3 == 0 ? NULL : arena_alloc(s->arena, table->size);
             *(void **)at = item;
             at = item;
         }
@@ -74,6 +82,8 @@ static inline void sample_value(struct sample *s, const struct wire_field *f, ch
 static inline void sample_array(struct sample *s, const struct wire_field *f, char *at)
 {
     int32_t count = (int32_t)(sample_next(s) % 4);
+    if (s->full)
+        count = count == 3 ? 2 : 1;
     if (count == 3 && wire_field_nullable(f, s->version)) {
         *(void **)at = NULL;
         *wire_count_of(at) = -1;
@@ -87,6 +97,18 @@ static inline void sample_array(struct sample *s, const struct wire_field *f, ch
     *wire_count_of(at) = count;
 }
 
+/* An embedded struct without a field in this version stays as it is. */
+static inline bool sample_can_differ(const struct sample *s, const struct wire_field *f)
+{
+    if (f->type != WIRE_STRUCT || f->flags & (WIRE_ARRAY | WIRE_POINTER))
+        return true;
+    const struct wire_struct *table = &wire_structs[f->item];
+    for (unsigned i = 0; i < table->field_count; i++)
+        if (wire_field_in(&wire_fields[table->field_first + i], s->version))
+            return true;
+    return false;
+}
+
 static inline void sample_struct(struct sample *s, const struct wire_struct *table, char *at)
 {
     wire_preset(table, at);
@@ -94,21 +116,53 @@ static inline void sample_struct(struct sample *s, const struct wire_struct *tab
         const struct wire_field *f = &wire_fields[table->field_first + i];
         if (!wire_field_in(f, s->version))
             continue;
-        if (wire_field_tagged(f, s->version) && sample_next(s) % 3 == 0)
+        if (wire_field_tagged(f, s->version) && !s->full && sample_next(s) % 3 == 0)
             continue;
-        if (f->flags & WIRE_ARRAY)
-            sample_array(s, f, at + f->offset);
-        else
-            sample_value(s, f, at + f->offset);
+        do {
+            if (f->flags & WIRE_ARRAY)
+                sample_array(s, f, at + f->offset);
+            else
+                sample_value(s, f, at + f->offset);
+        } while (s->full && wire_is_preset(f, at + f->offset) && sample_can_differ(s, f));
     }
 }
 
+/* Seed 0 = full. */
 static inline void *sample_new(const struct wire_schema *schema, int version, uint64_t seed,
                                struct arena *a)
 {
-    struct sample s = {a, seed ^ (uint64_t)schema->root << 32 ^ (uint64_t)version << 16, version};
+    uint64_t state = seed ^ (uint64_t)schema->root << 32 ^ (uint64_t)version << 16;
+    struct sample s = {a, state, version, seed == 0};
     char *msg = arena_alloc(a, wire_schema_size(schema));
     sample_struct(&s, &wire_structs[schema->root], msg);
+    return msg;
+}
+
+/* A message of defaults in which every array of structs that the version has holds one item of
+ * defaults: shows the defaults of all structs. */
+static inline void sample_defaults(struct sample *s, const struct wire_struct *table, char *at)
+{
+    for (unsigned i = 0; i < table->field_count; i++) {
+        const struct wire_field *f = &wire_fields[table->field_first + i];
+        if (!wire_field_in(f, s->version) || f->type != WIRE_STRUCT || f->flags & WIRE_POINTER)
+            continue;
+        char *item = at + f->offset;
+        if (f->flags & WIRE_ARRAY) {
+            item = wire_items_new(s->arena, f->item, 1);
+            memcpy(at + f->offset, &item, sizeof item);
+            *wire_count_of(at + f->offset) = 1;
+        }
+        sample_defaults(s, &wire_structs[f->item], item);
+    }
+}
+
+static inline void *sample_defaults_new(const struct wire_schema *schema, int version,
+                                        struct arena *a)
+{
+    struct sample s = {.arena = a, .version = version};
+    char *msg = arena_alloc(a, wire_schema_size(schema));
+    wire_init(schema, msg);
+    sample_defaults(&s, &wire_structs[schema->root], msg);
     return msg;
 }
 

@@ -62,7 +62,7 @@ static void all_schemas_and_versions_round_trip(void **state)
     (void)state;
     for (size_t i = 0; i < wire_schemas_count; i++)
         for (int version = wire_schemas[i]->first; version <= wire_schemas[i]->last; version++)
-            for (uint64_t seed = 1; seed <= 4; seed++)
+            for (uint64_t seed = 0; seed < 4; seed++)
                 round_trip(wire_schemas[i], version, seed);
 }
 

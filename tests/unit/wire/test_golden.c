@@ -1,0 +1,99 @@
+/* Bytes and JSON of Apache Kafka 4.4.0's own classes, for every message and record in every
+ * version, against ours. How the files were made: tests/golden/wire/README.md. */
+#include "../unit.h"
+
+#include "golden_file.h"
+#include "sample.h"
+#include "wire/json.h"
+
+static const struct wire_schema *schema_named(struct slice name)
+{
+    for (size_t i = 0; i < wire_schemas_count; i++)
+        if (slice_eq_str(name, wire_schema_name(wire_schemas[i])))
+            return wire_schemas[i];
+    return NULL;
+}
+
+static void check_line(struct slice line, struct slice name, const struct wire_schema *schema,
+                       int version)
+{
+    struct arena a;
+    struct buf out;
+    arena_init(&a);
+    buf_init(&out);
+    struct slice bytes = golden_unhex(golden_cut(&line, ' '), &a);
+    void *msg = arena_alloc(&a, wire_schema_size(schema));
+    struct cursor c = cursor_of(bytes);
+    enum err err = wire_decode(schema, version, &c, &a, msg);
+    if (err != ERR_NONE || cursor_left(&c))
+        fail_msg("%.*s %d: decode: %s, %zu bytes left", SLICE_FMT(name), version, err_name(err),
+                 cursor_left(&c));
+    err = wire_encode(schema, version, msg, &out, NULL);
+    if (err != ERR_NONE || !slice_eq(buf_slice(&out), bytes))
+        fail_msg("%.*s %d: encode: %s, or other bytes", SLICE_FMT(name), version, err_name(err));
+    buf_clear(&out);
+    err = wire_to_json(schema, version, msg, WIRE_JSON_RECORDS_SIZE, &out);
+    if (err != ERR_NONE || !slice_eq(buf_slice(&out), line))
+        fail_msg("%.*s %d: JSON: %s\nours:    %.*s\nKafka's: %.*s", SLICE_FMT(name), version,
+                 err_name(err), SLICE_FMT(buf_slice(&out)), SLICE_FMT(line));
+    buf_fini(&out);
+    arena_fini(&a);
+}
+
+/* What Kafka writes for a message whose fields nobody set. */
+static void check_defaults(struct slice line, struct slice name, const struct wire_schema *schema,
+                           int version)
+{
+    struct arena a;
+    struct buf out;
+    arena_init(&a);
+    buf_init(&out);
+    struct slice bytes = golden_unhex(golden_cut(&line, ' '), &a);
+    void *msg = sample_defaults_new(schema, version, &a);
+    enum err err = wire_encode(schema, version, msg, &out, NULL);
+    if (err != ERR_NONE || !slice_eq(buf_slice(&out), bytes))
+        fail_msg("%.*s %d: defaults: %s, or other bytes", SLICE_FMT(name), version, err_name(err));
+    buf_fini(&out);
+    arena_fini(&a);
+}
+
+static void kafkas_bytes_and_json(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a);
+    struct slice rest = golden_read("wire/messages.txt", &a), line;
+    assert_non_null(rest.data);
+    const struct wire_schema *last = NULL;
+    size_t schemas = 0, versions = 0;
+    int version_last = -1;
+    while ((line = golden_cut(&rest, '\n')).data) {
+        struct slice name = golden_cut(&line, ' ');
+        int64_t version;
+        const struct wire_schema *schema = schema_named(name);
+        assert_non_null(schema);
+        assert_true(slice_to_i64(golden_cut(&line, ' '), 0, 100, &version));
+        schemas += schema != last;
+        versions += schema != last || version != version_last;
+        last = schema;
+        version_last = (int)version;
+        if (line.size && line.data[0] == '=')
+            check_defaults(slice_sub(line, 1, line.size - 1), name, schema, (int)version);
+        else
+            check_line(line, name, schema, (int)version);
+    }
+    size_t versions_all = 0;
+    for (size_t i = 0; i < wire_schemas_count; i++)
+        versions_all += (size_t)(wire_schemas[i]->last - wire_schemas[i]->first + 1);
+    assert_int_equal(schemas, wire_schemas_count);
+    assert_int_equal(versions, versions_all);
+    arena_fini(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kafkas_bytes_and_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
