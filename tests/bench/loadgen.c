@@ -1,0 +1,270 @@
+/* loadgen: one load on one broker, through librdkafka, so that two brokers can be given the same
+ * work.
+ *
+ *   cc -O2 loadgen.c -o loadgen $(pkg-config --cflags --libs rdkafka) -lpthread      (Debian:
+ * librdkafka-dev) loadgen produce  -b HOST:PORT -t TOPIC -n COUNT -s SIZE [-p PARTITION] [-k KEYS]
+ * [-X key=value ...] loadgen consume  -b HOST:PORT -t TOPIC -n COUNT [-p PARTITION] [-X key=value
+ * ...] loadgen latency  -b HOST:PORT -t TOPIC -n COUNT -s SIZE -r RATE [-X key=value ...]   end to
+ * end, produce to consume
+ *
+ * Prints one JSON line. Payloads are half random and half text so that compression does something.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <librdkafka/rdkafka.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *brokers, *topic;
+static int64_t count, size = 100, rate = 1000, keys;
+static int32_t partition = 0;
+static char *extra[64];
+static int extra_count;
+static int64_t delivered, failed, bytes_in;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "loadgen: %s: %s\n", what, why);
+    exit(1);
+}
+
+static void set(rd_kafka_conf_t *conf, const char *key, const char *value)
+{
+    char why[512];
+    if (rd_kafka_conf_set(conf, key, value, why, sizeof why) != RD_KAFKA_CONF_OK)
+        die(key, why);
+}
+
+static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *m, void *opaque)
+{
+    (void)rk;
+    (void)opaque;
+    if (m->err)
+        failed++;
+    else
+        delivered++;
+}
+
+static rd_kafka_conf_t *conf_new(int producer)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    set(conf, "bootstrap.servers", brokers);
+    if (producer) {
+        set(conf, "queue.buffering.max.messages", "1000000");
+        set(conf, "queue.buffering.max.kbytes", "1048576");
+        rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+    } else {
+        set(conf, "group.id", "loadgen");
+        set(conf, "enable.auto.commit", "false");
+        set(conf, "enable.partition.eof", "false");
+        set(conf, "queued.max.messages.kbytes", "262144");
+    }
+    for (int i = 0; i < extra_count; i++) {
+        char *eq = strchr(extra[i], '=');
+        if (!eq)
+            die("-X", extra[i]);
+        *eq = 0;
+        set(conf, extra[i], eq + 1);
+        *eq = '=';
+    }
+    return conf;
+}
+
+static rd_kafka_t *client(int producer)
+{
+    char why[512];
+    rd_kafka_t *rk = rd_kafka_new(producer ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER,
+                                  conf_new(producer), why, sizeof why);
+    if (!rk)
+        die("rd_kafka_new", why);
+    return rk;
+}
+
+static char *payload(void)
+{
+    static const char words[] =
+        "{\"user\":\"someone\",\"event\":\"page_view\",\"path\":\"/index.html\",\"n\":";
+    char *p = malloc((size_t)size + 64);
+    srand(42);
+    for (int64_t i = 0; i < size; i++)
+        p[i] = i % 128 < 64 ? words[i % (int64_t)(sizeof words - 1)] : (char)(33 + rand() % 90);
+    return p;
+}
+
+static void do_produce(void)
+{
+    rd_kafka_t *rk = client(1);
+    rd_kafka_topic_t *rkt = rd_kafka_topic_new(rk, topic, NULL);
+    char *p = payload(), key[32];
+    double t0 = now();
+    for (int64_t i = 0; i < count; i++) {
+        size_t key_size =
+            keys ? (size_t)snprintf(key, sizeof key, "k%" PRId64, (i * 7919) % keys) : 0;
+        while (rd_kafka_produce(rkt, keys ? RD_KAFKA_PARTITION_UA : partition, RD_KAFKA_MSG_F_COPY,
+                                p, (size_t)size, keys ? key : NULL, key_size, NULL))
+            rd_kafka_poll(rk, 5);
+        if (i % 1000 == 0)
+            rd_kafka_poll(rk, 0);
+    }
+    rd_kafka_flush(rk, 120000);
+    double t = now() - t0;
+    printf("{\"op\":\"produce\",\"delivered\":%" PRId64 ",\"failed\":%" PRId64
+           ",\"secs\":%.3f,\"msgs_s\":%.0f,\"mb_s\":%.2f}\n",
+           delivered, failed + count - delivered - failed, t, (double)delivered / t,
+           (double)(delivered * size) / t / 1e6);
+    rd_kafka_topic_destroy(rkt);
+    rd_kafka_destroy(rk);
+}
+
+static void do_consume(void)
+{
+    rd_kafka_t *rk = client(0);
+    rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(l, topic, partition)->offset = RD_KAFKA_OFFSET_BEGINNING;
+    rd_kafka_assign(rk, l);
+    rd_kafka_queue_t *q = rd_kafka_queue_get_consumer(rk);
+    static rd_kafka_message_t *ms[10000];
+    int64_t n = 0;
+    double t0 = 0, idle = now();
+    while (n < count) {
+        ssize_t r = rd_kafka_consume_batch_queue(q, 100, ms, 10000);
+        if (r <= 0) {
+            if (now() - idle > 30)
+                die("consume", "nothing for 30 s");
+            continue;
+        }
+        idle = now();
+        if (t0 == 0)
+            t0 = idle;
+        for (ssize_t i = 0; i < r; i++) {
+            if (!ms[i]->err) {
+                n++;
+                bytes_in += (int64_t)ms[i]->len;
+            }
+            rd_kafka_message_destroy(ms[i]);
+        }
+    }
+    double t = now() - t0;
+    printf("{\"op\":\"consume\",\"msgs\":%" PRId64
+           ",\"secs\":%.3f,\"msgs_s\":%.0f,\"mb_s\":%.2f}\n",
+           n, t, (double)n / t, (double)bytes_in / t / 1e6);
+    rd_kafka_queue_destroy(q);
+    rd_kafka_topic_partition_list_destroy(l);
+    rd_kafka_consumer_close(rk);
+    rd_kafka_destroy(rk);
+}
+
+static double *samples;
+static int64_t got;
+
+static void *reader(void *arg)
+{
+    rd_kafka_t *rk = arg;
+    double idle = now();
+    while (got < count && now() - idle < 20) {
+        rd_kafka_message_t *m = rd_kafka_consumer_poll(rk, 100);
+        if (!m)
+            continue;
+        if (!m->err && m->len >= sizeof(double)) {
+            double sent;
+            memcpy(&sent, m->payload, sizeof sent);
+            idle = now();
+            samples[got++] = (idle - sent) * 1e3;
+        }
+        rd_kafka_message_destroy(m);
+    }
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void do_latency(void)
+{
+    samples = calloc((size_t)count, sizeof *samples);
+    rd_kafka_t *p = client(1), *c;
+    extra_count = 0;
+    extra[extra_count++] = strdup("fetch.wait.max.ms=100");
+    c = client(0);
+    rd_kafka_topic_t *rkt = rd_kafka_topic_new(p, topic, NULL);
+    char *buf = payload();
+    rd_kafka_produce(rkt, partition, RD_KAFKA_MSG_F_COPY, "x", 1, NULL, 0,
+                     NULL); /* creates the topic, warms up */
+    rd_kafka_flush(p, 20000);
+    rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(l, topic, partition)->offset = RD_KAFKA_OFFSET_END;
+    rd_kafka_assign(c, l);
+    sleep(2);
+    pthread_t th;
+    pthread_create(&th, NULL, reader, c);
+    double t0 = now();
+    for (int64_t i = 0; i < count; i++) {
+        double due = t0 + (double)i / (double)rate, t;
+        while ((t = now()) < due) {
+            rd_kafka_poll(p, 0);
+            struct timespec nap = {0, 20000};
+            nanosleep(&nap, NULL);
+        }
+        memcpy(buf, &t, sizeof t);
+        rd_kafka_produce(rkt, partition, RD_KAFKA_MSG_F_COPY, buf, (size_t)size, NULL, 0, NULL);
+    }
+    rd_kafka_flush(p, 20000);
+    pthread_join(th, NULL);
+    qsort(samples, (size_t)got, sizeof *samples, by_value);
+    if (!got)
+        die("latency", "nothing received");
+    printf("{\"op\":\"latency\",\"got\":%" PRId64 ",\"of\":%" PRId64
+           ",\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"p999_ms\":%.3f,\"max_ms\":%.3f}\n",
+           got, count, samples[got / 2], samples[got * 99 / 100], samples[got * 999 / 1000],
+           samples[got - 1]);
+    rd_kafka_destroy(c);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        die("usage", "see the head of loadgen.c");
+    const char *op = argv[1];
+    int c;
+    optind = 2;
+    while ((c = getopt(argc, argv, "b:t:n:s:p:k:r:X:")) != -1)
+        switch (c) {
+        case 'b': brokers = optarg; break;
+        case 't': topic = optarg; break;
+        case 'n': count = atoll(optarg); break;
+        case 's': size = atoll(optarg); break;
+        case 'p': partition = atoi(optarg); break;
+        case 'k': keys = atoll(optarg); break;
+        case 'r': rate = atoll(optarg); break;
+        case 'X':
+            if (extra_count < 60)
+                extra[extra_count++] = strdup(optarg);
+            break;
+        default: return 2;
+        }
+    if (!brokers || !topic || count < 1 || size < 8)
+        die("usage", "-b, -t and -n are needed; -s is 8 or more");
+    if (!strcmp(op, "produce"))
+        do_produce();
+    else if (!strcmp(op, "consume"))
+        do_consume();
+    else if (!strcmp(op, "latency"))
+        do_latency();
+    else
+        die("usage", op);
+    return 0;
+}

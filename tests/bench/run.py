@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The benchmarks: Klamm beside Apache Kafka 4.4.0 on this machine, in the same run, as ratios.
+
+usage: run.py [--rounds 3] [--scale 1.0] [--only W1,W3,L1,start,floor] [--klamm-only]
+
+W1 to W7 and L1 load both brokers through librdkafka in turn, round after round, and give medians:
+throughput, broker CPU seconds per million records and per GB (from /proc/PID/stat), memory. `floor`
+is the least a broker can do (floor.c). `start` runs each start-up five times on an empty folder.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+import nodes  # noqa: E402
+
+BUILD = os.path.join(nodes.ROOT, "build")
+TICK = os.sysconf("SC_CLK_TCK")
+IDEMPOTENT = ["acks=all", "enable.idempotence=true"]
+WORKLOADS = [  # id, what, topic, kind, records, record bytes, keys, librdkafka options
+    ("W1", "produce 100 B, acks=1", "a", "produce", 4e6, 100, 0, ["acks=1"]),
+    ("W2", "consume 100 B", "a", "consume", 4e6, 100, 0, []),
+    ("W3", "produce 1 KB, acks=all", "c", "produce", 1e6, 1000, 0, ["acks=all"]),
+    ("W4", "consume 1 KB", "c", "consume", 1e6, 1000, 0, []),
+    ("W5", "produce 1 KB, lz4, idempotent", "e", "produce", 1e6, 1000, 0,
+     IDEMPOTENT + ["compression.codec=lz4"]),
+    ("W6", "produce 200 B, idempotent, keyed", "f", "produce", 2e6, 200, 10000, IDEMPOTENT),
+    ("W7", "produce 200 B, 10 records a batch", "g", "produce", 3e5, 200, 0,
+     IDEMPOTENT + ["linger.ms=0", "batch.num.messages=10"]),
+]
+
+
+def compile_program(name, *libraries):
+    source, target = os.path.join(HERE, name + ".c"), os.path.join(BUILD, "bench-" + name)
+    if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
+        subprocess.run(["cc", "-O2", source, "-o", target, *libraries], check=True)
+    return target
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def load(program, kind, bootstrap, topic, count, size, keys, options, *more):
+    command = [program, kind, "-b", bootstrap, "-t", topic, "-n", str(count), "-s", str(size)]
+    if keys:
+        command += ["-k", str(keys)]
+    for option in options:
+        command += ["-X", option]
+    result = subprocess.run(command + list(more), capture_output=True, text=True, timeout=300)
+    if result.returncode:
+        raise RuntimeError(" ".join(command) + ": " + result.stderr[-300:])
+    return json.loads(result.stdout.strip().splitlines()[-1])
+
+
+def workloads(brokers, options, wanted):
+    program = compile_program("loadgen", "-lrdkafka", "-lpthread")
+    for name, what, tag, kind, count, size, keys, settings in WORKLOADS:
+        if not wanted(name):
+            continue
+        count = max(1000, int(count * options.scale))
+        rows = {b.kind: [] for b in brokers}
+        for number in range(options.rounds):
+            for broker in brokers:
+                before = cpu_seconds(broker.process.pid)
+                out = load(program, kind, broker.bootstrap, f"bench-{tag}-{number}", count, size,
+                           keys, settings)
+                time.sleep(0.2)
+                cpu = cpu_seconds(broker.process.pid) - before
+                rows[broker.kind].append((out["msgs_s"], cpu / count * 1e6,
+                                          cpu / (count * size) * 1e9))
+        base = None
+        for broker in brokers:
+            rate, per_million, per_gb = (statistics.median(c) for c in zip(*rows[broker.kind]))
+            base = base or (rate, per_million)
+            print(f"{name} {what:34s} {broker.kind:7s} {rate:9.0f} msg/s {per_million:8.3f} "
+                  f"cpu-s/Mmsg {per_gb:7.3f} cpu-s/GB RSS {broker.rss_kb() / 1024:6.1f} MB  "
+                  f"rate x{rate / base[0]:.2f} cpu x{per_million / max(base[1], 1e-9):.3f}",
+                  flush=True)
+    if wanted("L1"):
+        for broker in brokers:
+            runs = [load(program, "latency", broker.bootstrap, f"bench-l-{i}",
+                         int(1e4 * options.scale), 200, 0, ["acks=all", "linger.ms=0"], "-r", "1000")
+                    for i in range(options.rounds)]
+            p50, p99, p999 = (statistics.median(r[k] for r in runs)
+                              for k in ("p50_ms", "p99_ms", "p999_ms"))
+            print(f"L1 end to end, 1000 records/s            {broker.kind:7s} p50 {p50:.2f} ms "
+                  f"p99 {p99:.2f} ms p99.9 {p999:.2f} ms", flush=True)
+
+
+def floor():
+    program = compile_program("floor", "-lisal")
+    for size, count in ((1024, 400000), (16384, 60000), (131072, 15000), (1048576, 2000)):
+        out = subprocess.run([program, os.path.join(BUILD, "bench-floor.data"), str(size),
+                              str(count)], capture_output=True, text=True, check=True).stdout
+        row = json.loads(out)
+        print(f"floor {size:8d} B: produce {row['produce_cpu_s_per_gb']:.3f} cpu-s/GB, "
+              f"fetch {row['fetch_cpu_s_per_gb']:.3f} cpu-s/GB", flush=True)
+
+
+def start(kinds):
+    from confluent_kafka import Consumer, Producer
+    for kind in kinds:
+        rows = []
+        for _ in range(5):
+            node = kind(auto__create__topics__enable="true")
+            node.format()
+            began = time.monotonic()
+            node.start()
+            listening = time.monotonic() - began
+            acknowledged = []
+            producer = Producer({"bootstrap.servers": node.bootstrap, "linger.ms": 0,
+                                 "log_level": 0, "retry.backoff.ms": 5,
+                                 "topic.metadata.refresh.fast.interval.ms": 10})
+            producer.produce("t", b"x", on_delivery=lambda e, m: acknowledged.append(e))
+            producer.flush(60)
+            acked = time.monotonic() - began
+            consumer = Consumer({"bootstrap.servers": node.bootstrap, "group.id": "g",
+                                 "log_level": 0, "auto.offset.reset": "earliest",
+                                 "retry.backoff.ms": 5})
+            consumer.subscribe(["t"])
+            while True:
+                message = consumer.poll(0.05)
+                if message is not None and not message.error():
+                    break
+            read = time.monotonic() - began
+            consumer.close()
+            rows.append((listening, acked, read, node.rss_kb() / 1024))
+            node.stop()
+            node.clean()
+        listening, acked, read, rss = (statistics.median(c) for c in zip(*rows))
+        print(f"start {kind.kind:7s}: listening {listening * 1e3:.0f} ms, first record "
+              f"acknowledged {acked * 1e3:.0f} ms, first group read {read * 1e3:.0f} ms, "
+              f"RSS {rss:.1f} MB", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--only")
+    parser.add_argument("--klamm-only", action="store_true")
+    options = parser.parse_args()
+    chosen = options.only.split(",") if options.only else None
+
+    def wanted(name):
+        return chosen is None or name in chosen
+    kinds = [nodes.Klamm] if options.klamm_only else [nodes.Apache, nodes.Klamm]
+    os.makedirs(BUILD, exist_ok=True)
+    if wanted("floor"):
+        floor()
+    if wanted("start"):
+        start(kinds)
+    if any(wanted(w[0]) for w in WORKLOADS) or wanted("L1"):
+        brokers = [kind(auto__create__topics__enable="true").start() for kind in kinds]
+        try:
+            workloads(brokers, options, wanted)
+        finally:
+            for broker in brokers:
+                broker.clean()
+
+
+main()
