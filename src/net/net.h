@@ -69,7 +69,7 @@ struct net_counters {
     int64_t pauses_files;  /* times accepting paused for lack of descriptors */
 };
 
-/* `loops` are the caller's and outlive the net. Copies config and handler. */
+/* `loops` are the caller's. Copies config and handler. */
 struct net *net_new(struct io *io, const struct net_config *config, struct loop *const *loops,
                     int loop_count, const struct net_handler *handler, void *context);
 /* Dynamic change of the limits (max.connections*, ...); for connections and frames to come. Any
@@ -78,7 +78,8 @@ void net_configure(struct net *net, const struct net_config *config);
 /* Closes all listeners and connections. `done` runs on the first loop once on_close was called for
  * every connection. Any thread; once. */
 void net_stop(struct net *net, void (*done)(void *context), void *context);
-/* After `done`, and after all frames were freed and all conns unreferenced. Accepts NULL. */
+/* After `done`, when all frames are freed, all conns unreferenced and the loops stopped. Accepts
+ * NULL. A net that never accepted (a failed start) needs no net_stop. */
 void net_free(struct net *net);
 
 struct net_counters net_counters(struct net *net); /* any thread */

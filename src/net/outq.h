@@ -42,27 +42,35 @@ static inline struct outq_item outq_file(struct outq_range range, void (*release
 /* ---- used by conn.c ---------------------------------------------------------------------------
  */
 
+struct outq_entry {
+    struct outq_item item;
+    uint8_t prefix[4]; /* the size of the reply this item begins; sent before it */
+    uint8_t prefix_left;
+};
+
 struct outq {
-    struct outq_item *items; /* ring of `capacity`, a power of two */
+    struct outq_entry *entries; /* ring of `capacity`, a power of two */
     uint32_t first, count, capacity;
     size_t size; /* bytes that are not sent yet */
 };
 
 void outq_init(struct outq *q);
 void outq_fini(struct outq *q); /* releases all items */
-void outq_put(struct outq *q, const struct outq_item *item);
+/* One reply: its size prefix and its items. Takes over the items. */
+void outq_put(struct outq *q, const struct outq_item *items, size_t count);
+/* Releases items that will not be queued. */
+void outq_release(const struct outq_item *items, size_t count);
 static inline bool outq_empty(const struct outq *q)
 {
     return q->count == 0;
 }
 
-/* The file range that is next, if it has to be read ahead first: true and *ret_range (at most
- * size_max of it) when the head of the queue is a file range that is not in the page cache. */
-bool outq_cold(const struct outq *q, struct io *io, size_t size_max, struct outq_range *ret_range);
+/* True and *ret_range (at most size_max of it) when a file range comes next. */
+bool outq_next_range(const struct outq *q, size_t size_max, struct outq_range *ret_range);
 
-/* Sends about size_max bytes and sets *ret_sent. ERR_NONE: the queue is empty or size_max was
- * reached, or (with check_cold) a cold range comes next; ERR_AGAIN: the socket is full;
- * ERR_CORRUPT: a file ends before its range; ERR_CLOSED, ERR_IO: give up. */
+/* Sends about size_max bytes; *ret_sent is set in every case. ERR_NONE: the queue is empty, or
+ * size_max was reached, or (with check_cold) a range comes next that is not in the page cache.
+ * ERR_AGAIN: the socket is full. ERR_CORRUPT: a file ends before its range. Else: give up. */
 enum err outq_send(struct outq *q, struct io *io, int fd, size_t size_max, bool check_cold,
                    size_t *ret_sent);
 

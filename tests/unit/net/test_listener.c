@@ -1,0 +1,125 @@
+#include "net_fixture.h"
+
+#include <sys/resource.h>
+
+static void limit_two(struct net_config *config)
+{
+    config->connections_max = 2;
+}
+
+/* The third client waits in the backlog until one of the others goes. */
+static void accepting_pauses_at_the_limit(void **state)
+{
+    (void)state;
+    struct net_fixture *f = net_start(limit_two);
+    int a = client_open(f), b = client_open(f);
+    put_frame(a, 'e', 3);
+    put_frame(b, 'e', 3);
+    expect_echo(a, 'e', 3);
+    expect_echo(b, 'e', 3);
+    int c = client_open(f);
+    put_frame(c, 'e', 3);
+    assert_false(has_bytes(c, 50));
+    close(a);
+    expect_echo(c, 'e', 3);
+    struct net_config config = f->config;
+    config.connections_max = 3;
+    int d = client_open(f);
+    put_frame(d, 'e', 3);
+    assert_false(has_bytes(d, 50));
+    net_configure(f->net, &config); /* dynamic: more may come now */
+    expect_echo(d, 'e', 3);
+    close(b);
+    close(c);
+    close(d);
+    net_end(f);
+}
+
+static const struct net_ip_limit overrides[] = {{"10.1.1.1", 100}, {"127.0.0.1", 1}};
+
+static void limit_per_ip(struct net_config *config)
+{
+    config->connections_per_ip_max = 5;
+    config->ip_limits = overrides;
+    config->ip_limit_count = 2;
+}
+
+static void too_many_of_one_address_are_closed(void **state)
+{
+    (void)state;
+    struct net_fixture *f = net_start(limit_per_ip);
+    int a = client_open(f);
+    put_frame(a, 'e', 3);
+    expect_echo(a, 'e', 3);
+    int b = client_open(f);
+    assert_true(is_ended(b));
+    assert_int_equal(net_counters(f->net).connections_refused, 1);
+    close(b);
+    close(a);
+    wait_closed(f, 1);
+    while (net_counters(f->net).connections != 0)
+        usleep(100);
+    b = client_open(f);
+    put_frame(b, 'e', 3);
+    expect_echo(b, 'e', 3);
+    close(b);
+    net_end(f);
+}
+
+/* Without descriptors accepting pauses, and goes on by itself. */
+static void survives_without_descriptors(void **state)
+{
+    (void)state;
+    struct net_fixture *f = net_start(NULL);
+    int fd = client_open(f), waiting = client_open(f), last = dup(fd);
+    put_frame(fd, 'e', 3);
+    expect_echo(fd, 'e', 3);
+    while (net_counters(f->net).connections < 2)
+        usleep(100);
+    struct rlimit before, none;
+    getrlimit(RLIMIT_NOFILE, &before);
+    int late = socket(AF_INET, SOCK_STREAM, 0);
+    none = (struct rlimit){(rlim_t)3, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons(f->port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(connect(late, (struct sockaddr *)&a, sizeof a), 0);
+    while (net_counters(f->net).pauses_files == 0)
+        usleep(1000);
+    assert_non_null(strstr(f->last_diag, "no file descriptors left"));
+    put_frame(waiting, 'e', 3); /* the others are served */
+    expect_echo(waiting, 'e', 3);
+    setrlimit(RLIMIT_NOFILE, &before);
+    put_frame(late, 'e', 3);
+    expect_echo(late, 'e', 3);
+    close(fd);
+    close(last);
+    close(waiting);
+    close(late);
+    net_end(f);
+}
+
+static void ports(void **state)
+{
+    (void)state;
+    struct net_fixture *f = net_start(NULL);
+    struct listener_info info = {.name = "OTHER"};
+    struct io_address address = listener_info(f->listener)->bound;
+    struct listener *other = NULL;
+    assert_int_equal(listener_open(f->net, &info, &address, &other), ERR_BUSY);
+    assert_null(other);
+    address.port = 0;
+    assert_int_equal(listener_open(f->net, &info, &address, &other), ERR_NONE);
+    assert_int_not_equal(listener_info(other)->bound.port, f->port);
+    net_end(f); /* one listener was never started */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(accepting_pauses_at_the_limit),
+                                       cmocka_unit_test(too_many_of_one_address_are_closed),
+                                       cmocka_unit_test(survives_without_descriptors),
+                                       cmocka_unit_test(ports)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
