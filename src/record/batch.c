@@ -35,11 +35,11 @@ void batch_seal(uint8_t *b)
 void batch_set_max_timestamp(uint8_t *b, bool log_append_time, int64_t timestamp)
 {
     int16_t attributes = batch_attributes(b);
-    int16_t changed = (int16_t)(log_append_time ? attributes | BATCH_LOG_APPEND_TIME
-                                                : attributes & ~BATCH_LOG_APPEND_TIME);
-    if (changed == attributes && batch_max_timestamp(b) == timestamp)
+    if (batch_is_log_append_time(b) == log_append_time && batch_max_timestamp(b) == timestamp)
         return;
-    be_put_i16(b + 21, changed);
+    int known = attributes &
+                (BATCH_CODEC_MASK | BATCH_TRANSACTIONAL | BATCH_CONTROL | BATCH_DELETE_HORIZON);
+    be_put_i16(b + 21, (int16_t)(known | (log_append_time ? BATCH_LOG_APPEND_TIME : 0)));
     be_put_i64(b + 35, timestamp);
     batch_seal(b);
 }

@@ -203,7 +203,7 @@ void batch_seal(uint8_t *b);
 
 /* Sets timestamp type (log_append_time or create time) and max timestamp, and the CRC again. With
  * LogAppendTime the max timestamp is the timestamp of every record. Does nothing when both are
- * already so. */
+ * already so; else unknown attribute bits are dropped, as in Kafka. */
 void batch_set_max_timestamp(uint8_t *b, bool log_append_time, int64_t timestamp);
 
 /* Producer fields; CRC again. */

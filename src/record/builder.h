@@ -42,7 +42,8 @@ struct builder_options {
 
 struct builder {
     struct buf *out;
-    size_t from; /* where the batch starts in out */
+    size_t from;     /* where the batch starts in out */
+    bool had_failed; /* out had, before this batch */
     struct builder_options options;
     struct encoder *encoder; /* NULL: uncompressed, or failed to open */
     struct buf scratch;      /* one record, on its way into the encoder */
