@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""A node's life: starting without a configuration, stopping at any moment, refusing what it must
+refuse with words that help, a disk that is full, idle memory."""
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kbatch  # noqa: E402
+import kwire  # noqa: E402
+from nodes import KLAMM, Klamm, check, finish, free_port  # noqa: E402
+
+
+def run(*arguments, seconds=20, **more):
+    result = subprocess.run([KLAMM, *arguments], capture_output=True, text=True, timeout=seconds,
+                            **more)
+    return result.returncode, result.stdout + result.stderr
+
+
+def connect(port, seconds=20):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return kwire.Connection("127.0.0.1", port)
+        except ConnectionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.005)
+
+
+def without_configuration(root):
+    port, data = free_port(), os.path.join(root, "fresh")
+    log = open(os.path.join(root, "fresh.log"), "w+", encoding="utf-8")
+    process = subprocess.Popen([KLAMM, "server", "--data", data, "--listen", f"127.0.0.1:{port}"],
+                               stderr=log, stdout=log, stdin=subprocess.DEVNULL)
+    with connect(port) as c:
+        # Ready means that produce and group join work at once.
+        made = c.call("CreateTopics", 7, {"Topics": [{"Name": "t", "NumPartitions": 1,
+                                                      "ReplicationFactor": 1}]})
+        check("no configuration: a topic is made", made["Topics"][0]["ErrorCode"] == 0, made)
+        answer = c.call("Produce", 9, {"Acks": -1, "TimeoutMs": 1000, "TopicData": [
+            {"Name": "t", "PartitionData": [{"Index": 0, "Records": kbatch.batch([b"x"])}]}]})
+        check("no configuration: it can be written at once", answer["Responses"][0]
+              ["PartitionResponses"][0]["ErrorCode"] == 0, answer)
+        found = c.call("FindCoordinator", 4, {"KeyType": 0, "CoordinatorKeys": ["g"]})
+        node = found["Coordinators"][0]
+        check("no configuration: a coordinator is there at once", node["ErrorCode"] == 0, node)
+        check("it advertises as it was reached", (node["Host"], node["Port"]) ==
+              ("127.0.0.1", port), node)
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+        rss = next(int(l.split()[1]) for l in f if l.startswith("VmRSS"))
+    check("idle memory is at most 12 MB", rss <= 12 * 1024, f"{rss} KB")
+    process.send_signal(signal.SIGTERM)
+    check("SIGTERM ends it with status 0", process.wait(20) == 0)
+    log.seek(0)
+    text = log.read()
+    check("it says one line when ready", len(re.findall(r"ready", text)) == 1, text)
+    check("it is quiet", len(text.splitlines()) <= 8, text)
+    config = os.path.join(data, "server.properties")
+    check("it wrote a server.properties", os.path.exists(config))
+    mode = os.stat(os.path.join(data, "meta.properties")).st_mode & 0o777
+    check("meta.properties is there", mode & 0o600 == 0o600, oct(mode))
+    process = subprocess.Popen([KLAMM, "server", "--data", data, "--listen", f"127.0.0.1:{port}"],
+                               stderr=log, stdout=log, stdin=subprocess.DEVNULL)
+    with connect(port) as c:
+        names = [t["Name"] for t in c.call("Metadata", 1, {"Topics": None})["Topics"]]
+        check("the second start finds what the first left", "t" in names, names)
+    process.send_signal(signal.SIGINT)
+    check("SIGINT ends it with status 0", process.wait(20) == 0)
+
+
+def never_formats_a_folder_with_logs(root):
+    data = os.path.join(root, "logs-there")
+    os.makedirs(os.path.join(data, "topic-0"))
+    open(os.path.join(data, "topic-0", "00000000000000000000.log"), "w", encoding="ascii").close()
+    code, text = run("server", "--data", data, "--listen", f"127.0.0.1:{free_port()}")
+    check("a folder that holds logs is not formatted", code != 0 and data in text and
+          not os.path.exists(os.path.join(data, "meta.properties")), (code, text))
+
+
+def refusals(root):
+    node = Klamm().start()
+    try:
+        other = Klamm()
+        other.properties["log.dirs"] = node.data
+        code, text = run("server", other.config_path())
+        check("a locked folder explains itself", code != 0 and node.data in text and
+              re.search("lock|in use|another", text), text)
+        other = Klamm()
+        other.format()
+        other.properties["listeners"] = (f"PLAINTEXT://127.0.0.1:{node.port},"
+                                         f"CONTROLLER://127.0.0.1:{other.controller_port}")
+        code, text = run("server", other.config_path())
+        check("a busy port explains itself", code != 0 and str(node.port) in text and
+              re.search("in use|taken|already", text), text)
+    finally:
+        node.clean()
+    fresh = Klamm()
+    code, text = run("server", fresh.config_path())
+    check("an unformatted folder says how to format it", code != 0 and fresh.data in text and
+          "storage format" in text, text)
+    fresh.format()
+    fresh.properties["node.id"] = "2"
+    fresh.properties["controller.quorum.bootstrap.servers"] = f"127.0.0.1:{fresh.controller_port}"
+    code, text = run("server", fresh.config_path())
+    check("another node.id is refused with both values", code != 0 and "1" in text and "2" in text
+          and "node.id" in text, text)
+    for key, value, words in (
+            ("num.network.threads", "many", ["num.network.threads", "many"]),
+            ("log.segment.bytes", "1", ["log.segment.bytes", "1"]),
+            ("compression.type", "rar", ["compression.type", "rar", "zstd"]),
+            ("advertised.listeners", "PLAINTEXT://0.0.0.0:9092", ["advertised.listeners", "0.0.0.0"]),
+            ("listeners", "PLAINTEXT://127.0.0.1:x", ["listeners"]),
+            ("process.roles", "broker,cook", ["process.roles", "cook"]),
+            ("node.id", "-4", ["node.id"])):
+        bad = Klamm()
+        bad.properties[key] = value
+        code, text = run("server", bad.config_path())
+        check(f"{key}={value} stops the start and says why", code != 0 and
+              all(w in text for w in words), text)
+    odd = Klamm(some__odd__key="1").start()
+    odd.stop()
+    check("an unknown key is a warning", "some.odd.key" in odd.log(), odd.log())
+    odd.clean()
+    code, text = run("server", os.path.join(root, "no-such-file"))
+    check("a missing file is named", code != 0 and "no-such-file" in text, text)
+    code, text = run("server", "--nonsense")
+    check("an unknown option is named", code != 0 and "nonsense" in text, text)
+    code, text = run("sing")
+    check("an unknown word is named", code != 0 and "sing" in text, text)
+    code, text = run("--help")
+    check("--help", code == 0 and "server" in text and "storage" in text, text)
+
+
+def stops_at_any_moment():
+    random.seed(3)
+    bad = []
+    for _ in range(30):
+        node = Klamm()
+        node.format()
+        node.launch()
+        time.sleep(random.random() * 0.03)
+        code = node.stop(seconds=20)
+        # Before the program could ask for the signal, the signal's default ends it.
+        if code not in (0, -signal.SIGTERM):
+            bad.append((code, node.log()[-300:]))
+        node.clean()
+    check("SIGTERM at 30 random moments of a start", not bad, bad[:2])
+    with Klamm() as node:
+        with connect(node.port) as c:
+            c.call("CreateTopics", 7, {"Topics": [{"Name": "w", "NumPartitions": 1,
+                                                   "ReplicationFactor": 1}]})
+            c.send("Fetch", 12, {"MaxWaitMs": 30000, "MinBytes": 1, "Topics": [
+                {"Topic": "w", "Partitions": [{"Partition": 0, "FetchOffset": 0,
+                                               "PartitionMaxBytes": 99}]}]})
+            time.sleep(0.1)
+            began = time.monotonic()
+            code = node.stop()
+            check("a waiting fetch does not hold up the stop", code == 0 and
+                  time.monotonic() - began < 5, code)
+
+
+def crowds():
+    with Klamm(connections__max__idle__ms=1500) as node:
+        for _ in range(1000):
+            with socket.create_connection(("127.0.0.1", node.port)) as s:
+                s.send(b"\0\0")
+        with connect(node.port) as c:
+            check("a thousand connections opened and dropped",
+                  len(c.call("Metadata", 12, {"Topics": []})["Brokers"]) == 1)
+        half = socket.create_connection(("127.0.0.1", node.port))
+        half.sendall(b"\0\0\1\0\0\3")
+        half.settimeout(10)
+        try:
+            gone = half.recv(1) == b""
+        except ConnectionError:
+            gone = True
+        except TimeoutError:
+            gone = False
+        check("half a frame is closed by connections.max.idle.ms", gone)
+        half.close()
+
+
+def full_disk():
+    mount = tempfile.mkdtemp(prefix="klamm-full-")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", mount],
+                      capture_output=True).returncode:
+        print("SKIP  full disk: a tmpfs could not be mounted (not root?)")
+        os.rmdir(mount)
+        return
+    node = Klamm(data=os.path.join(mount, "data"), log__segment__bytes=4194304,
+                 log__retention__check__interval__ms=500, log__segment__delete__delay__ms=100,
+                 log__initial__task__delay__ms=500)
+    try:
+        node.start()
+        c = connect(node.port)
+        c.call("CreateTopics", 7, {"Topics": [{"Name": "full", "NumPartitions": 1,
+                                               "ReplicationFactor": 1}]})
+
+        def send():
+            records = kbatch.batch([os.urandom(500000)])
+            row = c.call("Produce", 9, {"Acks": -1, "TimeoutMs": 5000, "TopicData": [
+                {"Name": "full", "PartitionData": [{"Index": 0, "Records": records}]}]})
+            return row["Responses"][0]["PartitionResponses"][0]
+        acknowledged, refused = 0, None
+        for _ in range(400):
+            answer = send()
+            if answer["ErrorCode"]:
+                refused = answer["ErrorCode"]
+                break
+            acknowledged += 1
+        check("a full disk refuses with KAFKA_STORAGE_ERROR", refused == 56, refused)
+
+        def ends():
+            answer = c.call("ListOffsets", 8, {"ReplicaId": -1, "Topics": [
+                {"Name": "full", "Partitions": [{"PartitionIndex": 0, "Timestamp": -1}]}]})
+            return answer["Topics"][0]["Partitions"][0]
+        check("the node lives and knows what it has", ends()["Offset"] == acknowledged, ends())
+        fetched = c.call("Fetch", 12, {"MaxWaitMs": 0, "MinBytes": 1, "Topics": [
+            {"Topic": "full", "Partitions": [{"Partition": 0, "FetchOffset": 0,
+                                              "PartitionMaxBytes": 1000}]}]})
+        check("fetch goes on", len(fetched["Responses"][0]["Partitions"][0]["Records"]) > 500000)
+        c.close()
+        node.kill()
+        node.start()
+        c = connect(node.port)
+        check("it starts on a full disk, nothing acknowledged is lost",
+              ends()["Offset"] == acknowledged, ends())
+        answer = c.call("DeleteRecords", 2, {"TimeoutMs": 5000, "Topics": [
+            {"Name": "full", "Partitions": [{"PartitionIndex": 0, "Offset": acknowledged - 2}]}]})
+        check("DeleteRecords works", answer["Topics"][0]["Partitions"][0]["ErrorCode"] == 0, answer)
+        end = time.monotonic() + 20
+        while time.monotonic() < end and send()["ErrorCode"]:
+            time.sleep(0.2)
+        check("writing resumes by itself", send()["ErrorCode"] == 0)
+        check("it stops in order", node.stop() == 0)
+    finally:
+        node.clean()
+        subprocess.run(["umount", "-l", mount], capture_output=True)
+        os.rmdir(mount)
+
+
+def main():
+    root = tempfile.mkdtemp(prefix="klamm-life-")
+    for part, arguments in ((without_configuration, (root,)),
+                            (never_formats_a_folder_with_logs, (root,)), (refusals, (root,)),
+                            (stops_at_any_moment, ()), (crowds, ()), (full_disk, ())):
+        try:
+            part(*arguments)
+        except Exception as e:
+            check(f"{part.__name__} ran to its end", False, f"{type(e).__name__}: {e}")
+    shutil.rmtree(root, ignore_errors=True)
+    finish()
+
+
+main()
