@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Fuzzes one decoder with libFuzzer (clang).
+
+usage: run.py [TARGET [SECONDS [--merge]]]     without a target: lists them
+
+New inputs go to build-fuzz/corpus/TARGET; --merge afterwards adds those that reach new code to
+tests/fuzz/corpus/TARGET. An input that crashes is left in build-fuzz/crash-*; put it into the corpus
+together with the fix.
+"""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.join(ROOT, "tests", "fuzz")
+BUILD = os.path.join(ROOT, "build-fuzz")
+
+
+def targets():
+    return sorted(m.group(1) for m in (re.match(r"fuzz_(\w+)\.c$", n) for n in os.listdir(HERE)) if m)
+
+
+def build(target):
+    if not os.path.exists(os.path.join(BUILD, "build.ninja")):
+        subprocess.run(["meson", "setup", BUILD, ROOT, "-Dfuzz=true", "-Db_lundef=false",
+                        "-Db_sanitize=address,undefined"], check=True, stdout=subprocess.DEVNULL,
+                       env=dict(os.environ, CC="clang"))
+    program = f"tests/fuzz/fuzz_{target}"
+    subprocess.run(["ninja", "-C", BUILD, program], check=True, stdout=subprocess.DEVNULL)
+    return os.path.join(BUILD, program)
+
+
+def wire_seeds(folder):
+    """The golden messages as inputs; their schemas stand in the order of the schema numbers."""
+    names, firsts = [], {}
+    with open(os.path.join(ROOT, "tests/golden/wire/messages.txt"), encoding="utf-8") as lines:
+        for line_number, line in enumerate(lines):
+            name, version, text = line.split(" ")[:3]
+            if name not in firsts:
+                names.append(name)
+                firsts[name] = int(version)
+            head = (len(names) - 1).to_bytes(2, "little") + bytes([int(version) - firsts[name]])
+            with open(os.path.join(folder, f"golden-{line_number}"), "wb") as out:
+                out.write(head + bytes.fromhex(text.lstrip("=")))
+
+
+SEEDS = {"wire": wire_seeds}
+
+
+def main():
+    if len(sys.argv) < 2:
+        print("\n".join(targets()))
+        return
+    target = sys.argv[1]
+    seconds = next((a for a in sys.argv[2:] if a.isdigit()), "60")
+    program = build(target)
+    found, corpus = os.path.join(BUILD, "corpus", target), os.path.join(HERE, "corpus", target)
+    os.makedirs(found, exist_ok=True)
+    os.makedirs(corpus, exist_ok=True)
+    if target in SEEDS:
+        SEEDS[target](found)
+    subprocess.run([program, f"-max_total_time={seconds}", "-max_len=4096", "-timeout=10",
+                    "-print_final_stats=1", found, corpus], check=True, cwd=BUILD)
+    if "--merge" in sys.argv:
+        subprocess.run([program, "-merge=1", corpus, found], check=True, cwd=BUILD)
+
+
+main()
