@@ -77,6 +77,12 @@ struct conf_result conf_validate(enum conf_resource_type type, struct slice name
                                  const struct config *config, struct conf_pairs overrides,
                                  struct arena *arena);
 
+/* While eligible leader replicas are enabled, min.insync.replicas of a broker may not be altered
+ * and the cluster's default not be removed. The controller, which knows the feature level, asks
+ * this with the changes it is about to write. */
+struct conf_result conf_elr_check(enum conf_resource_type type, struct slice name,
+                                  const struct conf_changes *changes);
+
 struct conf_synonym {
     struct slice name;
     struct slice value; /* null when sensitive */
@@ -90,7 +96,7 @@ struct conf_entry {
     bool is_default; /* source is CONF_SOURCE_DEFAULT (for DescribeConfigs v0 shapes) */
     bool read_only;
     bool sensitive;
-    enum conf_type type;
+    enum conf_type type;           /* 0 = not known (a key that no table has) */
     struct conf_synonym *synonyms; /* in Kafka's order, strongest first */
     int32_t synonym_count;
 };
@@ -99,7 +105,7 @@ struct conf_entry {
  * - TOPIC, GROUP, CLIENT_METRICS: `overrides` are those of the resource.
  * - BROKER with a name: `overrides` is not used: the layers are in `config`.
  * - BROKER with name "": the cluster-wide dynamic defaults only, those in `overrides`.
- * `keys` limits the answer to these names (NULL = all; unknown names give nothing). */
+ * `keys` limits the answer to these names (none = all, as in Kafka; unknown names give nothing). */
 void conf_describe(enum conf_resource_type type, struct slice name, const struct config *config,
                    struct conf_pairs overrides, const struct slice *keys, int32_t key_count,
                    struct arena *arena, struct conf_entry **ret_entries, int32_t *ret_count);

@@ -32,6 +32,9 @@ const char *security_protocol_name(enum security_protocol protocol);
 /* The protocol of a listener name by listener.security.protocol.map; false when it has none. */
 bool listener_protocol(struct slice map, struct slice name, enum security_protocol *ret_protocol);
 
+/* Every entry of the map must name a known protocol. */
+enum err listener_map_check(struct slice map, struct arena *arena, struct slice *ret_message);
+
 enum listener_rule {
     LISTENER_RULE_BIND,      /* listeners: ports and names distinct */
     LISTENER_RULE_ADVERTISE, /* advertised.listeners: one port may serve several names */

@@ -33,7 +33,4 @@ enum err conf_value_parse(const struct conf_key *key, struct slice text, struct 
 struct slice conf_value_format(const struct conf_key *key, const struct conf_value *value,
                                struct arena *arena);
 
-/* Java's Double.toString; writes at most 32 bytes with the NUL and returns `text`. */
-char *conf_double_format(double value, char text[32]);
-
 #endif

@@ -1,0 +1,70 @@
+/* What config, config_check, dynamic and describe share of a configuration: the texts of its layers
+ * and the values made of them. Not for users of the module: they call config.h. */
+#ifndef KLAMM_CONF_CONFIG_LAYERS_H
+#define KLAMM_CONF_CONFIG_LAYERS_H
+
+#include <stdatomic.h>
+
+#include "conf/config.h"
+
+/* Strongest first, as synonyms are listed. */
+enum config_layer {
+    CONFIG_LAYER_BROKER,          /* dynamic, this broker */
+    CONFIG_LAYER_CLUSTER_DEFAULT, /* dynamic, all brokers */
+    CONFIG_LAYER_STATIC,          /* the properties file */
+};
+enum { CONFIG_LAYER_COUNT = 3 };
+
+struct config {
+    atomic_int references;
+    struct arena arena;
+    /* Names and texts of each layer as they were written, known keys and others. */
+    struct conf_pairs layers[CONFIG_LAYER_COUNT];
+    /* The text in force of each known key, null where the default stands. A dynamic value of one
+     * key hides weaker values of the keys that fall back to it, as in Kafka. */
+    struct slice texts[BROKER_KEY_COUNT];
+    struct conf_value values[BROKER_KEY_COUNT];
+    /* Made of several keys by config_derive. */
+    struct listener_list listeners, broker_listeners, controller_listeners;
+    struct listener_list advertised, advertised_controller;
+    struct slice inter_broker_listener; /* name */
+    struct slice protocol_map;          /* listener.security.protocol.map with implied entries */
+    struct config_voter *voters;
+    int32_t voter_count;
+    bool is_broker, is_controller, advertise_as_reached;
+};
+
+/* Null when absent. */
+struct slice conf_pairs_get(struct conf_pairs pairs, struct slice name);
+
+/* Parses all layers into config->texts and values. With `strict`, the first bad value ends it with
+ * a message; else bad dynamic values are left out and counted. */
+enum err config_parse_layers(struct config *config, bool strict, int *ret_ignored,
+                             struct slice *ret_message);
+
+/* The configuration of `config` with the given dynamic layers, checked as Kafka checks an
+ * alteration of a broker. On error *ret_message is from `arena`. */
+enum err config_try_dynamic(const struct config *config, struct conf_pairs broker,
+                            struct conf_pairs cluster_default, struct arena *arena,
+                            struct config **ret_config, struct slice *ret_message);
+
+/* Listeners, voters, roles: fills what is made of several keys. */
+enum err config_derive(struct config *config, struct slice *ret_message);
+
+/* What must hold between keys (Kafka's checks at start and at each dynamic change). *ret_message is
+ * from config->arena: Kafka's sentence; *ret_hint what to write instead, or null. */
+enum err config_check(struct config *config, struct slice *ret_message, struct slice *ret_hint);
+
+/* The typed value of a topic key: override (when valid), else the broker's, else the default. */
+void topic_config_value(const struct config *config, struct conf_pairs overrides, enum topic_key id,
+                        struct arena *arena, struct conf_value *ret_value);
+
+/* Group overrides: each value within the broker's limits. */
+enum err group_config_check(const struct config *config, struct conf_pairs overrides,
+                            struct arena *arena, struct slice *ret_message);
+
+/* The broker keys that give one value together, strongest first, -1 at the end: the group that `id`
+ * belongs to, or only itself. `ids` has room for 4. */
+void config_synonym_ids(int id, int16_t ids[4]);
+
+#endif

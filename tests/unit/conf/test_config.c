@@ -1,0 +1,113 @@
+/* Typed getters, layers, references, what is unknown or without effect. */
+#include "conf/config_layers.h"
+#include "fixture.h"
+
+static void test_getters(void **state)
+{
+    (void)state;
+    struct config *config =
+        config_of(NODE "log.dirs=/a, /b\nauto.create.topics.enable=FALSE\nnum.partitions= 7 \n"
+                       "log.cleaner.io.buffer.load.factor=0.25\nbroker.rack=r1\n"
+                       "sasl.enabled.mechanisms=PLAIN,GSSAPI\n");
+    assert_int_equal(config_node_id(config), 1);
+    assert_int_equal(config_int(config, BROKER_KEY_BROKER_ID), 1);
+    assert_int_equal(config_int(config, BROKER_KEY_NUM_PARTITIONS), 7);
+    assert_int_equal(config_int(config, BROKER_KEY_OFFSETS_TOPIC_REPLICATION_FACTOR), 3);
+    assert_false(config_bool(config, BROKER_KEY_AUTO_CREATE_TOPICS_ENABLE));
+    assert_true(config_double(config, BROKER_KEY_LOG_CLEANER_IO_BUFFER_LOAD_FACTOR) == 0.25);
+    assert_slice_eq(config_string(config, BROKER_KEY_BROKER_RACK), "r1");
+    assert_int_equal(config_list(config, BROKER_KEY_SASL_ENABLED_MECHANISMS).count, 2);
+    assert_int_equal(config_log_dirs(config).count, 2);
+    assert_slice_eq(config_log_dirs(config).items[1], "/b");
+    assert_slice_eq(config_metadata_log_dir(config), "/a");
+    assert_true(config_is_null(config, BROKER_KEY_LOG_RETENTION_MS));
+    assert_true(slice_is_null(config_string(config, BROKER_KEY_METADATA_LOG_DIR)));
+    assert_true(config_is_static(config, BROKER_KEY_BROKER_RACK));
+    assert_false(config_is_static(config, BROKER_KEY_LOG_DIR));
+    assert_int_equal(config_log_retention_ms(config), 604800000);
+    assert_int_equal(config_log_roll_ms(config), 604800000);
+    assert_true(config_log_flush_interval_ms(config) == INT64_MAX);
+    config_unref(config);
+}
+
+static void test_missing_and_defaults(void **state)
+{
+    (void)state;
+    assert_refused("node.id=1\n", "Missing required configuration", "which has no default value.");
+    assert_refused("process.roles=broker\ncontroller.listener.names=C\n",
+                   "Missing required configuration \"node.id\"", "no default");
+    struct config *config = config_of("process.roles=broker,controller\nbroker.id=5\n"
+                                      "controller.listener.names=C\n"
+                                      "controller.quorum.voters=5@h:1\n"
+                                      "listeners=PLAINTEXT://:9092,C://:9093\n");
+    assert_int_equal(config_node_id(config), 5); /* from broker.id */
+    assert_slice_eq(config_log_dirs(config).items[0], "/tmp/kafka-logs");
+    config_unref(config);
+}
+
+static void test_dynamic_layers(void **state)
+{
+    (void)state;
+    struct config *plain = config_of(NODE "log.retention.minutes=3\nmessage.max.bytes=1000\n");
+    int ignored = -1;
+    struct config *config = config_with_dynamic(
+        plain, PAIRS(PAIR("message.max.bytes", "2000"), PAIR("num.io.threads", "x")),
+        PAIRS(PAIR("message.max.bytes", "3000"), PAIR("log.retention.ms", "9")), &ignored);
+    assert_int_equal(ignored, 1);
+    assert_int_equal(config_int(config, BROKER_KEY_MESSAGE_MAX_BYTES), 2000);
+    assert_int_equal(config_int(config, BROKER_KEY_NUM_IO_THREADS), 8);
+    assert_int_equal(config_log_retention_ms(config), 9);
+    /* The static minutes are hidden, as Kafka hides them. */
+    assert_true(config_is_null(config, BROKER_KEY_LOG_RETENTION_MINUTES));
+    assert_int_equal(config_int(plain, BROKER_KEY_MESSAGE_MAX_BYTES), 1000);
+
+    struct config *again = config_with_dynamic(config, NO_PAIRS, NO_PAIRS, NULL);
+    assert_int_equal(config_int(again, BROKER_KEY_MESSAGE_MAX_BYTES), 1000);
+    assert_int_equal(config_log_retention_ms(again), 180000);
+
+    /* Values that cannot stand together are all left out. */
+    struct config *bad =
+        config_with_dynamic(plain, PAIRS(PAIR("log.roll.ms", "0")), NO_PAIRS, &ignored);
+    assert_int_equal(ignored, 1);
+    assert_int_equal(config_log_roll_ms(bad), 604800000);
+    config_unref(bad);
+    config_unref(again);
+    config_unref(config);
+    config_unref(plain);
+}
+
+static void test_references(void **state)
+{
+    (void)state;
+    struct config *config = config_of(NODE);
+    struct config *other = config_ref(config);
+    config_unref(config);
+    assert_int_equal(config_node_id(other), 1);
+    config_unref(other);
+    config_unref(NULL);
+}
+
+static void test_what_the_start_says(void **state)
+{
+    (void)state;
+    struct config *config =
+        config_of(NODE "no.such.key=1\nlistener.name.plaintext.max.connections=3\n"
+                       "sasl.kerberos.service.name=kafka\nnum.io.threads=4\n");
+    assert_int_equal(config_unknown_count(config), 1);
+    assert_slice_eq(config_unknown_at(config, 0), "no.such.key");
+    assert_int_equal(config_later_count(config), 1);
+    assert_slice_eq(config_later_at(config, 0), "sasl.kerberos.service.name");
+    config_unref(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_missing_and_defaults),
+        cmocka_unit_test(test_dynamic_layers),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_what_the_start_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
