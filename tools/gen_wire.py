@@ -351,6 +351,11 @@ def tables_text(messages):
     out += ["", "const struct wire_schema *const wire_schemas[] = {"]
     out += [f"    &wire_{m.c_name}," for m in messages]
     out += ["};", f"const size_t wire_schemas_count = {len(messages)};"]
+    folders = list(dict.fromkeys(m.folder for m in messages))
+    firsts = [next(i for i, m in enumerate(messages) if m.folder == f) for f in folders]
+    out += ["", "const uint16_t wire_folder_first[] = {"]
+    out += [f"    [{folder_constant(f)}] = {first}," for f, first in zip(folders, firsts)]
+    out += [f"    {len(messages)},", "};"]
     return "\n".join(out) + "\n"
 
 

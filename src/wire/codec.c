@@ -42,9 +42,9 @@ bool wire_schema_has(const struct wire_schema *schema, int version)
 const struct wire_schema *wire_schema_of_record(enum wire_folder folder, enum wire_kind kind,
                                                 int key)
 {
-    for (size_t i = 0; i < wire_schemas_count; i++) {
+    for (size_t i = wire_folder_first[folder]; i < wire_folder_first[folder + 1]; i++) {
         const struct wire_schema *schema = wire_schemas[i];
-        if (schema->folder == folder && schema->kind == kind && schema->key == key && key >= 0)
+        if (schema->kind == kind && schema->key == key && key >= 0)
             return schema;
     }
     return NULL;

@@ -51,11 +51,19 @@ static void fail(struct encoder *e, enum err err)
         e->err = err;
 }
 
-/* Room for `size` bytes; NULL while counting. */
+/* Room for `size` bytes; NULL while counting. The first way out is what nearly every field takes.
+ */
 static inline uint8_t *extend(struct encoder *e, size_t size)
 {
+    struct buf *out = e->out;
     e->size += size;
-    return e->out ? buf_extend(e->out, size) : NULL;
+    if (!out)
+        return NULL;
+    if (out->size_max || out->failed || out->capacity - out->size < size)
+        return buf_extend(out, size);
+    uint8_t *p = out->data + out->size;
+    out->size += size;
+    return p;
 }
 
 static void put_i8(struct encoder *e, int8_t v)
@@ -97,6 +105,10 @@ static void put_bytes(struct encoder *e, const void *data, size_t size)
 
 static void put_uvarint(struct encoder *e, uint64_t v)
 {
+    if (v < 0x80) {
+        put_i8(e, (int8_t)v);
+        return;
+    }
     if (e->out)
         buf_put_uvarint(e->out, v);
     e->size += uvarint_size(v);

@@ -54,6 +54,8 @@ struct wire_struct {
 extern const char wire_names[];
 extern const struct wire_field wire_fields[];
 extern const struct wire_struct wire_structs[];
+/* Index in wire_schemas of a folder's first schema; one more entry ends the last folder. */
+extern const uint16_t wire_folder_first[];
 extern const uint16_t wire_tagged[];   /* indexes of fields */
 extern const uint8_t wire_sizes_min[]; /* fewest bytes of a struct by version, at most 255 */
 

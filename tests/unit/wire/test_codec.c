@@ -103,6 +103,15 @@ static void schemas_are_found(void **state)
                      &wire_group_metadata_key);
     assert_ptr_equal(wire_schema_of_record(WIRE_GROUP, WIRE_COORDINATOR_VALUE, 2),
                      &wire_group_metadata_value);
+    assert_ptr_equal(wire_schema_of_record(WIRE_TRANSACTION, WIRE_COORDINATOR_VALUE, 0),
+                     &wire_transaction_log_value);
+    for (size_t i = 0; i < wire_schemas_count; i++) {
+        const struct wire_schema *schema = wire_schemas[i];
+        if (schema->kind >= WIRE_METADATA)
+            assert_ptr_equal(wire_schema_of_record((enum wire_folder)schema->folder,
+                                                   (enum wire_kind)schema->kind, schema->key),
+                             schema);
+    }
     assert_null(wire_schema_of_record(WIRE_METADATA_LOG, WIRE_METADATA, 999));
     assert_null(wire_schema_of_record(WIRE_RAFT, WIRE_DATA, -1));
 }
