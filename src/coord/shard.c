@@ -1,0 +1,281 @@
+/* A shard's plumbing: timers, replies, and the way of a write.
+ *
+ * A write: records -> one batch -> writer.append -> the batch is replayed (replay.c is the only
+ * writer of durable state) -> the write waits in shard->writes, ordered by offset -> commit, commit
+ * timeout or unload -> its `done`. When the append fails nothing durable has changed; `done` undoes
+ * the soft step. On one node the append tells that the batch is committed and `done` runs at once.
+ * After a timeout the records stay: they may still be committed, as in Kafka.
+ *
+ * Batches have producer id -1 and base sequence 0, as Kafka's group coordinator writes them. */
+#include "coord/shard.h"
+
+#include "base/ensure.h"
+#include "base/mem.h"
+#include "coord/group.h"
+#include "coord/offset_store.h"
+#include "coord/replay.h"
+#include "record/builder.h"
+#include "record/compress.h"
+
+void shard_records_init(struct shard_records *records)
+{
+    buf_init(&records->bytes);
+    buf_init(&records->spans);
+    records->count = 0;
+}
+
+void shard_records_fini(struct shard_records *records)
+{
+    buf_fini(&records->bytes);
+    buf_fini(&records->spans);
+}
+
+void shard_records_close(struct shard_records *records, size_t start, size_t key_end,
+                         bool tombstone)
+{
+    struct shard_span span = {key_end - start,
+                              tombstone ? SIZE_MAX : records->bytes.size - key_end};
+    buf_put(&records->spans, &span, sizeof span);
+    records->count++;
+}
+
+bool shard_enter(struct coord_shard *shard, const struct coord_event *event,
+                 struct coord_update *update, enum err *ret_error)
+{
+    shard->event = event;
+    shard->update = update;
+    *ret_error = coord_shard_state(shard);
+    return *ret_error == ERR_NONE;
+}
+
+void shard_leave(struct coord_shard *shard)
+{
+    const struct heap_node *first = heap_min(&shard->timers);
+    shard->update->deadline_ms = first ? first->key : INT64_MAX;
+    shard->event = NULL;
+    shard->update = NULL;
+}
+
+void shard_reply_begin(struct coord_shard *shard, struct coord_reply *reply, const void *request)
+{
+    list_init(&reply->link);
+    reply->request = (void *)(uintptr_t)request;
+    reply->version = shard->event->version;
+    reply->completed = false;
+}
+
+void shard_reply_complete(struct coord_shard *shard, struct coord_reply *reply)
+{
+    ENSURE(!reply->completed);
+    reply->completed = true;
+    list_push_back(&shard->update->replies, &reply->link);
+}
+
+void shard_timer_init(struct shard_timer *timer, enum shard_timer_kind kind, void *owner)
+{
+    *timer = (struct shard_timer){.kind = kind, .owner = owner};
+}
+
+void shard_timer_set(struct coord_shard *shard, struct shard_timer *timer, int64_t delay_ms)
+{
+    heap_remove(&shard->timers, &timer->node);
+    heap_add(&shard->timers, &timer->node, shard->event->now_ms + delay_ms);
+}
+
+void shard_timer_cancel(struct coord_shard *shard, struct shard_timer *timer)
+{
+    heap_remove(&shard->timers, &timer->node);
+}
+
+enum err shard_append_error(enum err error)
+{
+    enum err wire = err_from_wire(err_to_wire(error));
+    if (wire == ERR_UNKNOWN_TOPIC_OR_PARTITION || wire == ERR_NOT_ENOUGH_REPLICAS ||
+        wire == ERR_REQUEST_TIMED_OUT)
+        return ERR_COORDINATOR_NOT_AVAILABLE;
+    if (wire == ERR_NOT_LEADER_OR_FOLLOWER || wire == ERR_KAFKA_STORAGE_ERROR)
+        return ERR_NOT_COORDINATOR;
+    if (wire == ERR_MESSAGE_TOO_LARGE || wire == ERR_RECORD_LIST_TOO_LARGE ||
+        wire == ERR_INVALID_FETCH_SIZE)
+        return ERR_UNKNOWN_SERVER_ERROR;
+    return wire;
+}
+
+/* Where a record stands in shard_records. */
+struct record_at {
+    size_t index, offset;
+};
+
+static struct shard_span span_at(const struct shard_records *records, size_t index)
+{
+    struct shard_span span;
+    memcpy(&span, records->spans.data + index * sizeof span, sizeof span);
+    return span;
+}
+
+static size_t span_size(struct shard_span span)
+{
+    return span.key_size + (span.value_size == SIZE_MAX ? 0 : span.value_size);
+}
+
+/* Builds the records [from, until) into the scratch, appends and replays them. */
+static enum err append_batch(struct coord_shard *shard, const struct shard_records *records,
+                             struct record_at from, size_t until)
+{
+    struct builder_options options = BUILDER_DEFAULTS;
+    options.codec = (enum codec)shard->config.compression;
+    options.level = codec_level_default(options.codec);
+    options.base_sequence = 0;
+    buf_clear(&shard->scratch);
+    struct builder builder;
+    builder_begin(&builder, &shard->scratch, &options);
+    const uint8_t *at = records->bytes.data + from.offset;
+    for (size_t i = from.index; i < until; i++) {
+        struct shard_span span = span_at(records, i);
+        struct slice value = span.value_size == SIZE_MAX
+                                 ? SLICE_NULL
+                                 : slice_of(at + span.key_size, span.value_size);
+        builder_append(&builder, shard->event->wall_ms, slice_of(at, span.key_size), value);
+        at += span_size(span);
+    }
+    enum err err = builder_end(&builder);
+    if (err)
+        return err;
+    struct slice batch = buf_slice(&shard->scratch);
+    if (batch.size > (size_t)shard->config.batch_size_max)
+        return ERR_MESSAGE_TOO_LARGE;
+    int64_t offset_next, committed;
+    err =
+        shard->writer.append(shard->writer.ctx, shard->partition, batch, &offset_next, &committed);
+    if (err)
+        return err;
+    shard->offset_next = offset_next;
+    if (committed > shard->committed)
+        shard->committed = committed;
+    err = replay_own_batch(shard, batch, offset_next - (int64_t)(until - from.index));
+    ENSURE(err == ERR_NONE); /* it was built a moment ago */
+    return ERR_NONE;
+}
+
+static void finish(struct coord_shard *shard, struct shard_write *write, enum err error)
+{
+    shard_timer_cancel(shard, &write->timer);
+    list_remove(&write->link);
+    write->done(shard, write, error);
+    group_unref(write->group);
+    mem_free(write);
+}
+
+void shard_append(struct coord_shard *shard, const struct shard_records *records,
+                  const struct shard_write *template)
+{
+    struct shard_write *write = mem_alloc(sizeof *write);
+    *write = *template;
+    list_init(&write->link);
+    shard_timer_init(&write->timer, SHARD_TIMER_WRITE, write);
+    if (write->group)
+        group_ref(write->group);
+    enum err err = ERR_NONE;
+    if (records && records->count > 0)
+        err = append_batch(shard, records, (struct record_at){0, 0}, records->count);
+    if (err) {
+        finish(shard, write, shard_append_error(err));
+        return;
+    }
+    write->offset_next = shard->offset_next;
+    list_push_back(&shard->writes, &write->link);
+    if (write->offset_next > shard->committed)
+        shard_timer_set(shard, &write->timer, shard->config.commit_timeout_ms);
+    shard_commit(shard, shard->committed);
+}
+
+void shard_append_split(struct coord_shard *shard, const struct shard_records *records)
+{
+    /* Each record costs at most this much beside its key and value: lengths and deltas. */
+    enum { RECORD_OVERHEAD_MAX = 40 };
+    struct record_at from = {0, 0};
+    size_t size = BATCH_HEADER_SIZE, end = 0;
+    for (size_t i = 0; i < records->count; i++) {
+        size_t record_size = span_size(span_at(records, i)) + RECORD_OVERHEAD_MAX;
+        if (i > from.index && size + record_size > (size_t)shard->config.batch_size_max) {
+            if (append_batch(shard, records, from, i))
+                return;
+            from = (struct record_at){i, end};
+            size = BATCH_HEADER_SIZE;
+        }
+        size += record_size;
+        end += span_size(span_at(records, i));
+    }
+    if (records->count > from.index && append_batch(shard, records, from, records->count))
+        return;
+    shard_commit(shard, shard->committed);
+}
+
+void shard_commit(struct coord_shard *shard, int64_t committed)
+{
+    if (committed > shard->committed)
+        shard->committed = committed;
+    offset_store_sweep(shard);
+    LIST_FOREACH(node, &shard->ghosts)
+    {
+        struct group *group = LIST_ITEM(node, struct group, ghost_link);
+        if (group->deleted_offset < shard->committed) {
+            list_remove(&group->ghost_link);
+            group_unref(group);
+        }
+    }
+    while (!list_empty(&shard->writes)) {
+        struct shard_write *write = LIST_ITEM(shard->writes.next, struct shard_write, link);
+        if (write->offset_next > shard->committed)
+            break;
+        finish(shard, write, ERR_NONE);
+    }
+}
+
+void shard_fail_writes(struct coord_shard *shard, enum err error)
+{
+    while (!list_empty(&shard->writes))
+        finish(shard, LIST_ITEM(shard->writes.next, struct shard_write, link), error);
+}
+
+void shard_write_expired(struct coord_shard *shard, struct shard_write *write)
+{
+    finish(shard, write, shard_append_error(ERR_REQUEST_TIMED_OUT));
+}
+
+struct group *shard_group(const struct coord_shard *shard, struct slice group_id)
+{
+    return map_get(&shard->groups, group_id);
+}
+
+struct group *shard_group_committed(const struct coord_shard *shard, struct slice group_id)
+{
+    struct group *group = map_get(&shard->groups, group_id);
+    if (group && group->created_offset < shard->committed)
+        return group;
+    LIST_FOREACH(node, &shard->ghosts)
+    {
+        struct group *ghost = LIST_ITEM(node, struct group, ghost_link);
+        if (ghost->created_offset < shard->committed && slice_eq(ghost->id, group_id))
+            return ghost;
+    }
+    return NULL;
+}
+
+void shard_add_group(struct coord_shard *shard, struct group *group)
+{
+    map_put(&shard->groups, group->id, group);
+}
+
+void shard_remove_group(struct coord_shard *shard, struct group *group, int64_t offset)
+{
+    map_remove(&shard->groups, group->id);
+    group_clear(shard, group);
+    group->removed = true;
+    if (offset != INT64_MAX && offset >= shard->committed) {
+        group->deleted_offset = offset;
+        list_push_back(&shard->ghosts, &group->ghost_link);
+        return;
+    }
+    group_unref(group);
+}
