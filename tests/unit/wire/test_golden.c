@@ -4,6 +4,7 @@
 
 #include "golden_file.h"
 #include "sample.h"
+#include "wire/api.h"
 #include "wire/json.h"
 
 static const struct wire_schema *schema_named(struct slice name)
@@ -90,9 +91,81 @@ static void kafkas_bytes_and_json(void **state)
     arena_fini(&a);
 }
 
+static void put_header(bool response, const struct wire_api *api, int version,
+                       const struct request_header *header, struct buf *out)
+{
+    if (response)
+        wire_api_put_response_header(api, version, header->correlation_id, out);
+    else
+        wire_api_put_request_header(api, version, header->correlation_id, header->client_id, out);
+}
+
+static void read_header(bool response, const struct wire_api *api, int version, struct cursor *c,
+                        struct arena *a, struct request_header *ret_header)
+{
+    if (!response) {
+        assert_int_equal(wire_api_read_header(c, a, ret_header), ERR_NONE);
+        assert_int_equal(ret_header->request_api_version, version);
+        return;
+    }
+    struct response_header header;
+    assert_int_equal(wire_decode(&wire_response_header,
+                                 wire_api_response_header_version(api, version), c, a, &header),
+                     ERR_NONE);
+    ret_header->correlation_id = header.correlation_id;
+}
+
+static void check_frame(bool response, int key, int version, struct slice hex)
+{
+    struct arena a;
+    struct buf out;
+    arena_init(&a);
+    buf_init(&out);
+    struct slice bytes = golden_unhex(hex, &a);
+    struct cursor c = cursor_of(bytes);
+    const struct wire_api *api = wire_api_find(key);
+    assert_non_null(api);
+    struct request_header header = {0};
+    read_header(response, api, version, &c, &a, &header);
+    put_header(response, api, version, &header, &out);
+    const struct wire_schema *schema = response ? api->response : api->request;
+    void *msg = arena_alloc(&a, wire_schema_size(schema));
+    enum err err = wire_decode(schema, version, &c, &a, msg);
+    if (err != ERR_NONE || cursor_left(&c))
+        fail_msg("%s %d: decode: %s, %zu bytes left", wire_schema_name(schema), version,
+                 err_name(err), cursor_left(&c));
+    err = wire_encode(schema, version, msg, &out, NULL);
+    if (err != ERR_NONE || !slice_eq(buf_slice(&out), bytes))
+        fail_msg("%s %d: encode: %s, or other bytes: %.*s", wire_schema_name(schema), version,
+                 err_name(err), SLICE_FMT(hex));
+    buf_fini(&out);
+    arena_fini(&a);
+}
+
+static void frames_between_real_clients_and_nodes(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a);
+    struct slice rest = golden_read("wire/captured.txt", &a), line;
+    assert_non_null(rest.data);
+    size_t count = 0;
+    while ((line = golden_cut(&rest, '\n')).data) {
+        int64_t key, version;
+        bool response = slice_eq_str(golden_cut(&line, ' '), "response");
+        assert_true(slice_to_i64(golden_cut(&line, ' '), 0, 100, &key));
+        assert_true(slice_to_i64(golden_cut(&line, ' '), 0, 100, &version));
+        check_frame(response, (int)key, (int)version, line);
+        count++;
+    }
+    assert_true(count > 400);
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_between_real_clients_and_nodes),
         cmocka_unit_test(kafkas_bytes_and_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
