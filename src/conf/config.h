@@ -35,6 +35,10 @@ struct conf_pairs {
  * mem_free it) has one sentence: key, value, what is allowed and what to write instead. */
 enum err config_new(const struct properties *properties, struct config **ret_config,
                     char **ret_message);
+/* To be asked by the server after config_new: ERR_INVALID_CONFIG with a message (mem_free) when the
+ * configuration asks for what Klamm does not serve yet and must not ignore: listeners other than
+ * PLAINTEXT, an authorizer, other roles, several voters. */
+enum err config_check_served(const struct config *config, char **ret_message);
 struct config *config_ref(const struct config *config);
 void config_unref(const struct config *config); /* accepts NULL */
 

@@ -12,16 +12,18 @@
 
 const struct conf_key *conf_table(enum conf_kind kind, int *ret_count)
 {
-    switch (kind) {
-    case CONF_KIND_BROKER: *ret_count = COUNT(table_broker_keys); return table_broker_keys;
-    case CONF_KIND_TOPIC: *ret_count = COUNT(table_topic_keys); return table_topic_keys;
-    case CONF_KIND_GROUP: *ret_count = COUNT(table_group_keys); return table_group_keys;
-    case CONF_KIND_CLIENT_METRICS:
-        *ret_count = COUNT(table_metrics_keys);
-        return table_metrics_keys;
-    }
-    ENSURE(!"conf kind");
-    return NULL;
+    static const struct {
+        const struct conf_key *keys;
+        int count;
+    } tables[] = {
+        [CONF_KIND_BROKER] = {table_broker_keys, COUNT(table_broker_keys)},
+        [CONF_KIND_TOPIC] = {table_topic_keys, COUNT(table_topic_keys)},
+        [CONF_KIND_GROUP] = {table_group_keys, COUNT(table_group_keys)},
+        [CONF_KIND_CLIENT_METRICS] = {table_metrics_keys, COUNT(table_metrics_keys)},
+    };
+    ENSURE_CMP((int)kind, <, CONF_KIND_COUNT);
+    *ret_count = tables[kind].count;
+    return tables[kind].keys;
 }
 
 int conf_find(enum conf_kind kind, struct slice name)

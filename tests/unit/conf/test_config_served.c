@@ -1,0 +1,44 @@
+/* Configurations that are right but ask for what is not built. */
+#include "fixture.h"
+
+static void refused(const char *text, const char *part)
+{
+    struct config *config = config_of(text);
+    char *message = NULL;
+    assert_int_equal(config_check_served(config, &message), ERR_INVALID_CONFIG);
+    if (!strstr(message, part))
+        fail_msg("%s", message);
+    mem_free(message);
+    config_unref(config);
+}
+
+static void test_plain_node_is_served(void **state)
+{
+    (void)state;
+    struct config *config = config_of(NODE "sasl.enabled.mechanisms=PLAIN\n");
+    char *message;
+    assert_int_equal(config_check_served(config, &message), ERR_NONE);
+    config_unref(config);
+}
+
+static void test_unsafe_or_impossible(void **state)
+{
+    (void)state;
+    refused(NODE "listeners=PLAINTEXT://:9092,CONTROLLER://:9093,OUT://:9094\n"
+                 "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+                 "OUT:SASL_SSL\n",
+            "OUT is a SASL_SSL listener");
+    refused(NODE "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n",
+            "authorizer.class.name=org.apache.kafka");
+    refused(NODE "process.roles=broker\nlisteners=PLAINTEXT://:9092\n", "broker,controller");
+    refused(NODE "controller.quorum.voters=1@a:1,2@b:1\n", "2 voters");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain_node_is_served),
+        cmocka_unit_test(test_unsafe_or_impossible),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
