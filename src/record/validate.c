@@ -274,7 +274,14 @@ static enum err read_err(enum err err)
     return err == ERR_NONE || err == ERR_INVALID_RECORD ? err : ERR_UNKNOWN_SERVER_ERROR;
 }
 
-/* The tight loop. */
+/* The loop's way out for one record: near the end of a piece, across pieces, or broken. */
+static enum err walk_one(struct walk *w, struct walk_record *r)
+{
+    return walk_next(w, r) ? ERR_NONE : read_err(w->err);
+}
+
+/* The tight loop: a few nanoseconds for a record, so its state stays in registers and the rest is
+ * out of line. */
 static enum err walk_records(struct validation *v, struct walk *w)
 {
     const uint8_t *b = v->batch, *at = w->at, *end = w->end;
@@ -288,22 +295,32 @@ static enum err walk_records(struct validation *v, struct walk *w)
     int64_t max_timestamp = BATCH_NO_TIMESTAMP;
     int32_t disorder = 0;
     for (int32_t i = 0; i < count; i++) {
+        struct walk_head h;
         struct walk_record r;
-        const uint8_t *next = walk_parse(at, end, &r);
+        const uint8_t *next = walk_skip(at, end, &h);
+        bool is_parsed = false;
         if (__builtin_expect(!next, 0)) {
             w->at = at;
-            if (!walk_next_slow(w, &r))
-                return read_err(w->err);
+            enum err err = walk_one(w, &r);
+            if (err)
+                return err;
+            h.timestamp_delta = r.timestamp_delta;
+            h.offset_delta = r.offset_delta;
+            h.key_size = r.key_size;
+            is_parsed = true;
             next = w->at;
             end = w->end;
         }
-        at = next;
-        uint64_t timestamp = base + ((uint64_t)r.timestamp_delta & delta_mask);
+        uint64_t timestamp = base + ((uint64_t)h.timestamp_delta & delta_mask);
         max_timestamp = (int64_t)timestamp > max_timestamp ? (int64_t)timestamp : max_timestamp;
-        disorder |= r.offset_delta ^ i;
-        if (__builtin_expect(timestamp - min > span || r.key_size < key_size_min || is_append_time,
-                             0))
+        disorder |= h.offset_delta ^ i;
+        if (__builtin_expect(timestamp - min > span || h.key_size < key_size_min || is_append_time,
+                             0)) {
+            if (!is_parsed)
+                walk_parse_checked(at, end, &r);
             check_record(v, i, &r, (int64_t)timestamp);
+        }
+        at = next;
     }
     w->at = at;
     if (count && !walk_is_at_end(w))

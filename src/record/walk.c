@@ -69,6 +69,13 @@ static const uint8_t *skip_headers(const uint8_t *p, const uint8_t *end, int32_t
     return p;
 }
 
+bool walk_headers_fit(const uint8_t *p, const uint8_t *stop)
+{
+    int32_t count;
+    p = walk_varint_checked(p, stop, &count);
+    return p && skip_headers(p, stop, count) == stop;
+}
+
 const uint8_t *walk_parse_checked(const uint8_t *p, const uint8_t *end, struct walk_record *r)
 {
     const uint8_t *from = p;
@@ -209,14 +216,14 @@ static bool take_headers(struct stream *s, int32_t count)
 
 bool walk_next_slow(struct walk *w, struct walk_record *r)
 {
-    struct stream s = {.w = w, .left = 5};
+    struct stream s = {.w = w, .left = WALK_LENGTH_MAX};
     if (!w->decoder)
         return fail(&s);
     if (!take_varint(&s, &r->body_size))
         return false;
-    if (r->body_size < 0)
+    if (r->body_size < 0 || r->body_size > INT32_MAX - WALK_LENGTH_MAX)
         return fail(&s);
-    r->size = (int32_t)(5 - s.left) + r->body_size;
+    r->size = (int32_t)(WALK_LENGTH_MAX - s.left) + r->body_size;
     s.left = r->body_size;
     uint8_t attributes;
     if (!take_byte(&s, &attributes) || !take_varlong(&s, &r->timestamp_delta) ||

@@ -43,7 +43,8 @@ static inline int64_t walk_zigzag_long(uint64_t v)
 const uint8_t *walk_varint_checked(const uint8_t *p, const uint8_t *end, int32_t *ret_value);
 const uint8_t *walk_varlong_checked(const uint8_t *p, const uint8_t *end, int64_t *ret_value);
 
-/* The same where 5 (10) bytes are known to be readable. */
+/* The same where 5 (10) bytes are known to be readable. Outputs go through locals whose address
+ * does not escape, here and below, so that the tight loops keep them in registers. */
 static inline const uint8_t *walk_varint(const uint8_t *p, int32_t *ret_value)
 {
     uint32_t v = p[0];
@@ -56,71 +57,159 @@ static inline const uint8_t *walk_varint(const uint8_t *p, int32_t *ret_value)
         *ret_value = walk_zigzag((v & 0x7f) | next << 7);
         return p + 2;
     }
-    return walk_varint_checked(p, p + 5, ret_value);
+    int32_t value = 0;
+    p = walk_varint_checked(p, p + 5, &value);
+    *ret_value = value;
+    return p;
 }
 
 static inline const uint8_t *walk_varlong(const uint8_t *p, int64_t *ret_value)
 {
     uint32_t v = p[0];
     if (__builtin_expect(v < 0x80, 1)) {
-        *ret_value = walk_zigzag_long(v);
+        *ret_value = walk_zigzag((uint32_t)v);
         return p + 1;
     }
     uint32_t next = p[1];
     if (__builtin_expect(next < 0x80, 1)) {
-        *ret_value = walk_zigzag_long((v & 0x7f) | next << 7);
+        *ret_value = walk_zigzag((v & 0x7f) | next << 7);
         return p + 2;
     }
-    return walk_varlong_checked(p, p + 10, ret_value);
+    int64_t value = 0;
+    p = walk_varlong_checked(p, p + 10, &value);
+    *ret_value = value;
+    return p;
+}
+
+/* The body's size, which is not negative: the one value that the next record's address waits for.
+ */
+static inline const uint8_t *walk_body_size(const uint8_t *p, uint32_t *ret_size)
+{
+    uint32_t v = p[0];
+    if (v < 0x80) {
+        *ret_size = v >> 1;
+        return v & 1 ? NULL : p + 1;
+    }
+    uint32_t next = p[1];
+    if (__builtin_expect(next < 0x80, 1)) {
+        *ret_size = (v & 0x7f) >> 1 | next << 6;
+        return v & 1 ? NULL : p + 2;
+    }
+    int32_t value = -1;
+    p = walk_varint_checked(p, p + 5, &value);
+    *ret_size = (uint32_t)value;
+    return value < 0 ? NULL : p;
 }
 
 /* Every read checked: for the last bytes of a region, long headers and the like. */
 const uint8_t *walk_parse_checked(const uint8_t *p, const uint8_t *end, struct walk_record *r);
+
+static inline const uint8_t *walk_parse_apart(const uint8_t *p, const uint8_t *end,
+                                              struct walk_record *r)
+{
+    struct walk_record checked = {0};
+    p = walk_parse_checked(p, end, &checked);
+    *r = checked;
+    return p;
+}
 
 /* Parses the record at p, which must lie whole before `end`. Returns what follows it; NULL when it
  * is broken or reaches beyond `end`. */
 static inline const uint8_t *walk_parse(const uint8_t *p, const uint8_t *end, struct walk_record *r)
 {
     const uint8_t *from = p;
+    uint32_t body_size;
     if (__builtin_expect(end - p < WALK_HEAD_MAX, 0))
-        return walk_parse_checked(p, end, r);
-    p = walk_varint(p, &r->body_size);
-    if (!p || r->body_size < 0 || r->body_size > end - p)
+        return walk_parse_apart(p, end, r);
+    p = walk_body_size(p, &body_size);
+    if (__builtin_expect(!p || body_size > (size_t)(end - p), 0))
         return NULL;
-    const uint8_t *stop = p + r->body_size;
+    const uint8_t *stop = p + body_size;
+    r->body_size = (int32_t)body_size;
     r->size = (int32_t)(stop - from);
     r->attributes = (int8_t)*p++;
     p = walk_varlong(p, &r->timestamp_delta);
-    if (!p)
+    if (__builtin_expect(!p, 0))
         return NULL;
     p = walk_varint(p, &r->offset_delta);
-    if (!p)
+    if (__builtin_expect(!p, 0))
         return NULL;
     p = walk_varint(p, &r->key_size);
-    if (!p)
+    if (__builtin_expect(!p, 0))
         return NULL;
     r->key = p;
     if (r->key_size > 0) {
-        if (r->key_size > stop - p)
+        if (__builtin_expect(r->key_size > stop - p, 0))
             return NULL;
         p += r->key_size;
     }
     if (__builtin_expect(end - p < WALK_LENGTH_MAX, 0))
-        return walk_parse_checked(from, end, r);
+        return walk_parse_apart(from, end, r);
     p = walk_varint(p, &r->value_size);
-    if (!p)
+    if (__builtin_expect(!p, 0))
         return NULL;
     r->value = p;
-    if (r->value_size > 0) {
-        if (r->value_size > stop - p)
+    if (__builtin_expect(r->value_size > 0, 1)) {
+        if (__builtin_expect(r->value_size > stop - p, 0))
             return NULL;
         p += r->value_size;
     }
     if (__builtin_expect(stop - p != 1 || *p != 0, 0))
-        return walk_parse_checked(from, end, r);
+        return walk_parse_apart(from, end, r);
     r->header_count = 0;
     r->headers = stop;
     return stop;
+}
+
+/* The headers of a record that ends at `stop`: true when they fill [p, stop). */
+bool walk_headers_fit(const uint8_t *p, const uint8_t *stop);
+
+/* What validation looks at in each record. */
+struct walk_head {
+    int64_t timestamp_delta;
+    int32_t offset_delta;
+    int32_t key_size;
+};
+
+/* The innermost step of validation: walk_parse without what it does not need. NULL also for good
+ * records near `end`. A loop that calls this must not let h's address escape. */
+static inline const uint8_t *walk_skip(const uint8_t *p, const uint8_t *end, struct walk_head *h)
+{
+    uint32_t body_size;
+    int32_t value_size;
+    if (__builtin_expect(end - p < WALK_HEAD_MAX, 0))
+        return NULL;
+    p = walk_body_size(p, &body_size);
+    if (__builtin_expect(!p || body_size > (size_t)(end - p), 0))
+        return NULL;
+    const uint8_t *stop = p + body_size;
+    p = walk_varlong(p + 1, &h->timestamp_delta);
+    if (__builtin_expect(!p, 0))
+        return NULL;
+    p = walk_varint(p, &h->offset_delta);
+    if (__builtin_expect(!p, 0))
+        return NULL;
+    p = walk_varint(p, &h->key_size);
+    if (__builtin_expect(!p, 0))
+        return NULL;
+    if (h->key_size > 0) {
+        if (__builtin_expect(h->key_size > stop - p, 0))
+            return NULL;
+        p += h->key_size;
+    }
+    if (__builtin_expect(end - p < WALK_LENGTH_MAX, 0))
+        return NULL;
+    p = walk_varint(p, &value_size);
+    if (__builtin_expect(!p, 0))
+        return NULL;
+    if (__builtin_expect(value_size > 0, 1)) {
+        if (__builtin_expect(value_size > stop - p, 0))
+            return NULL;
+        p += value_size;
+    }
+    if (__builtin_expect(stop - p == 1 && *p == 0, 1))
+        return stop;
+    return walk_headers_fit(p, stop) ? stop : NULL;
 }
 
 /* Records that lie in memory, or come in pieces from a decoder. */
@@ -139,8 +228,12 @@ bool walk_next_slow(struct walk *w, struct walk_record *r);
 static inline bool walk_next(struct walk *w, struct walk_record *r)
 {
     const uint8_t *next = walk_parse(w->at, w->end, r);
-    if (__builtin_expect(next == NULL, 0))
-        return walk_next_slow(w, r);
+    if (__builtin_expect(next == NULL, 0)) {
+        struct walk_record slow = {0};
+        bool is_read = walk_next_slow(w, &slow);
+        *r = slow;
+        return is_read;
+    }
     w->at = next;
     return true;
 }

@@ -117,6 +117,7 @@ static void kraft_version_and_voters(void **state)
     check_built(control_build(&out, 2, 2, GOLDEN_TS, CONTROL_KRAFT_VOTERS, &voters), &out, java);
     assert_int_equal(control_build(&out, 2, 2, GOLDEN_TS, CONTROL_COMMIT, &voters), ERR_ARGUMENT);
     assert_int_equal(out.size, 0);
+    buf_fini(&out);
     arena_fini(&a);
 }
 
