@@ -6,9 +6,10 @@
  * schema. The first failure makes the cursor fail, so that what follows reads nothing and stops at
  * the next array item; the message reaches the caller only when all of it was good.
  *
- * Leniency is Kafka's: any negative length or count is null, any non-zero byte is true, tags come
- * in any order and a repeated tag counts last. A known tag in a version that lacks it is refused,
- * as Kafka does; tags that no version knows are skipped. Pure; any thread. */
+ * Leniency is Kafka's, compared with it on mutated messages: any negative length or count is null,
+ * any non-zero byte is true, tags come in any order, a repeated tag counts last, the announced size
+ * of a known tag is not looked at. A known tag in a version that lacks it is refused; tags that no
+ * version knows are skipped. Pure; any thread. */
 #include "wire/codec.h"
 
 #include "wire/tables.h"
@@ -42,16 +43,11 @@ static int32_t read_length(struct decoder *d, const struct wire_field *f, bool c
     return cursor_i32(d->c);
 }
 
-static void refuse_null(struct decoder *d, const struct wire_field *f)
-{
-    if (!wire_field_nullable(f, d->version))
-        fail(d, ERR_MALFORMED);
-}
-
 static struct slice read_slice(struct decoder *d, const struct wire_field *f, int32_t size)
 {
     if (size < 0) {
-        refuse_null(d, f);
+        if (!wire_value_nullable(f, d->version))
+            fail(d, ERR_MALFORMED);
         return SLICE_NULL;
     }
     if (f->type == WIRE_STRING && size > STRING_SIZE_MAX)
@@ -150,7 +146,8 @@ static void decode_array(struct decoder *d, const struct wire_field *f, bool com
     if (d->c->failed)
         return;
     if (count < 0) {
-        refuse_null(d, f);
+        if (!wire_field_nullable(f, d->version))
+            fail(d, ERR_MALFORMED);
         *ret_count = -1;
         return;
     }
@@ -197,19 +194,12 @@ static void decode_tags(struct decoder *d, const struct wire_struct *s, char *at
     for (uint32_t i = 0; i < count && !d->c->failed; i++) {
         uint32_t tag = cursor_uvarint(d->c);
         uint32_t size = cursor_uvarint(d->c);
-        struct cursor value = cursor_of(cursor_slice(d->c, size));
         const struct wire_field *f = tagged_field(s, tag);
-        if (d->c->failed || !f)
-            continue;
-        if (!wire_field_in(f, d->version) || !wire_field_tagged(f, d->version)) {
-            fail(d, ERR_MALFORMED);
-            return;
-        }
-        struct cursor *outer = d->c;
-        d->c = &value;
-        decode_field(d, f, at);
-        d->c = outer;
-        if (value.failed || cursor_left(&value))
+        if (!f)
+            cursor_take(d->c, size);
+        else if (wire_field_in(f, d->version) && wire_field_tagged(f, d->version))
+            decode_field(d, f, at);
+        else
             fail(d, ERR_MALFORMED);
     }
 }

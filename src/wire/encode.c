@@ -122,9 +122,9 @@ static void put_float64(struct encoder *e, const double *value)
 }
 
 /* The length of bytes, records or an array; -1 = null. */
-static void put_length(struct encoder *e, const struct wire_field *f, bool compact, int64_t length)
+static void put_length(struct encoder *e, bool nullable, bool compact, int64_t length)
 {
-    if (length < 0 && !wire_field_nullable(f, e->version))
+    if (length < 0 && !nullable)
         fail(e, ERR_ARGUMENT);
     if (length > INT32_MAX - 1)
         fail(e, ERR_TOO_LARGE);
@@ -136,7 +136,7 @@ static void put_length(struct encoder *e, const struct wire_field *f, bool compa
 
 static void put_string(struct encoder *e, const struct wire_field *f, bool compact, struct slice s)
 {
-    if (!s.data && !wire_field_nullable(f, e->version))
+    if (!s.data && !wire_value_nullable(f, e->version))
         fail(e, ERR_ARGUMENT);
     if (s.size > STRING_SIZE_MAX) {
         fail(e, ERR_TOO_LARGE);
@@ -159,12 +159,13 @@ static int64_t slice_length(struct slice s)
 static void put_records(struct encoder *e, const struct wire_field *f, bool compact,
                         const struct wire_records *records)
 {
+    bool nullable = wire_value_nullable(f, e->version);
     if (!records->ext) {
-        put_length(e, f, compact, slice_length(records->bytes));
+        put_length(e, nullable, compact, slice_length(records->bytes));
         put_bytes(e, records->bytes.data, records->bytes.data ? records->bytes.size : 0);
         return;
     }
-    put_length(e, f, compact,
+    put_length(e, nullable, compact,
                records->ext_size > INT32_MAX ? INT64_MAX : (int64_t)records->ext_size);
     e->ext_size += records->ext_size;
     if (!e->out)
@@ -202,7 +203,7 @@ static void encode_value(struct encoder *e, const struct wire_field *f, bool com
     case WIRE_STRING: put_string(e, f, compact, *(const struct slice *)at); break;
     case WIRE_BYTES: {
         const struct slice *s = at;
-        put_length(e, f, compact, slice_length(*s));
+        put_length(e, wire_value_nullable(f, e->version), compact, slice_length(*s));
         put_bytes(e, s->data, s->data ? s->size : 0);
         break;
     }
@@ -222,7 +223,7 @@ static void encode_array(struct encoder *e, const struct wire_field *f, bool com
     const char *items;
     memcpy(&items, field, sizeof items);
     int32_t count = wire_count(field);
-    put_length(e, f, compact, count);
+    put_length(e, wire_field_nullable(f, e->version), compact, count);
     size_t item_size = wire_item_size(f);
     for (int32_t i = 0; i < count && e->err == ERR_NONE; i++)
         encode_value(e, f, compact, items + (size_t)i * item_size);

@@ -63,12 +63,12 @@ static struct slice read_base64(struct reader *r, const struct wire_field *f, js
     return bytes;
 }
 
-static bool read_null(struct reader *r, const struct wire_field *f, json_t *json)
+static bool read_null(struct reader *r, const struct wire_field *f, json_t *json, bool nullable)
 {
     if (!json_is_null(json))
         return false;
     /* A field that the version lacks has no say on null; its default may well be null. */
-    if (wire_field_in(f, r->version) && !wire_field_nullable(f, r->version))
+    if (wire_field_in(f, r->version) && !nullable)
         fail(r, f, "must not be null in this version");
     return true;
 }
@@ -83,7 +83,7 @@ static void read_pointer(struct reader *r, const struct wire_field *f, json_t *j
 {
     const struct wire_struct *s = &wire_structs[f->item];
     *ret_at = NULL;
-    if (read_null(r, f, json))
+    if (read_null(r, f, json, wire_value_nullable(f, r->version)))
         return;
     void *at = arena_alloc(r->arena, s->size);
     read_struct(r, s, json, at);
@@ -94,7 +94,7 @@ static void read_slice(struct reader *r, const struct wire_field *f, json_t *jso
                        struct slice *ret_slice)
 {
     *ret_slice = SLICE_NULL;
-    if (!read_null(r, f, json))
+    if (!read_null(r, f, json, wire_value_nullable(f, r->version)))
         *ret_slice = f->type == WIRE_STRING ? read_string(r, f, json) : read_base64(r, f, json);
 }
 
@@ -141,7 +141,7 @@ static void read_array(struct reader *r, const struct wire_field *f, json_t *jso
 {
     *(void **)field = NULL;
     *wire_count_of(field) = 0;
-    if (read_null(r, f, json)) {
+    if (read_null(r, f, json, wire_field_nullable(f, r->version))) {
         *wire_count_of(field) = -1;
         return;
     }

@@ -82,9 +82,9 @@ static void write_base64(struct buf *out, struct slice bytes)
     buf_put_str(out, "\"");
 }
 
-static void write_null(struct writer *w, const struct wire_field *f)
+static void write_null(struct writer *w, bool nullable)
 {
-    if (!wire_field_nullable(f, w->version) && w->err == ERR_NONE)
+    if (!nullable && w->err == ERR_NONE)
         w->err = ERR_ARGUMENT;
     buf_put_str(w->out, "null");
 }
@@ -98,7 +98,7 @@ static void write_uuid(struct buf *out, const struct uuid *u)
 static void write_slice(struct writer *w, const struct wire_field *f, const struct slice *s)
 {
     if (!s->data)
-        write_null(w, f);
+        write_null(w, wire_value_nullable(f, w->version));
     else if (f->type == WIRE_STRING)
         write_string(w->out, *s);
     else
@@ -110,7 +110,7 @@ static void write_records(struct writer *w, const struct wire_field *f,
                           const struct wire_records *records)
 {
     if (!records->ext && !records->bytes.data)
-        write_null(w, f);
+        write_null(w, wire_value_nullable(f, w->version));
     else if (w->records == WIRE_JSON_RECORDS_SIZE)
         buf_printf(w->out, "%zu", records->ext ? records->ext_size : records->bytes.size);
     else if (records->ext)
@@ -141,7 +141,7 @@ static void write_value(struct writer *w, const struct wire_field *f, const void
         if (at)
             write_struct(w, &wire_structs[f->item], at);
         else
-            write_null(w, f);
+            write_null(w, wire_value_nullable(f, w->version));
         break;
     }
 }
@@ -152,7 +152,7 @@ static void write_array(struct writer *w, const struct wire_field *f, const void
     memcpy(&items, field, sizeof items);
     int32_t count = wire_count(field);
     if (count < 0) {
-        write_null(w, f);
+        write_null(w, wire_field_nullable(f, w->version));
         return;
     }
     size_t item_size = wire_item_size(f);

@@ -79,6 +79,12 @@ static inline bool wire_field_nullable(const struct wire_field *f, int version)
     return wire_in(version, f->null_first, f->null_last);
 }
 
+/* The same for a value: an array may be null where the field says so, its items never. */
+static inline bool wire_value_nullable(const struct wire_field *f, int version)
+{
+    return !(f->flags & WIRE_ARRAY) && wire_field_nullable(f, version);
+}
+
 static inline int32_t *wire_count_of(void *array)
 {
     return (int32_t *)((char *)array + sizeof(void *));

@@ -166,6 +166,16 @@ static void nulls_only_where_the_version_has_them(void **state)
     struct heartbeat_request heartbeat;
     assert_int_equal(DECODE(&wire_heartbeat_request, 0, &heartbeat, 0xff, 0xff, 0, 0, 0, 0, 0, 0),
                      ERR_MALFORMED);
+    /* an array may be null, its items may not */
+    struct consumer_group_heartbeat_request group;
+    static const uint8_t null_item[] = {2,    'g',  1,    0, 0, 0, 0, 0, 0, 0xff,
+                                        0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0};
+    static const uint8_t null_array[] = {2,    'g',  1,    0,    0, 0, 0, 0, 0,
+                                         0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0};
+    const struct wire_schema *schema = &wire_consumer_group_heartbeat_request;
+    assert_int_equal(decode(schema, 0, null_array, sizeof null_array, &group), ERR_NONE);
+    assert_int_equal(group.subscribed_topic_names_count, -1);
+    assert_int_equal(decode(schema, 0, null_item, sizeof null_item, &group), ERR_MALFORMED);
     /* heartbeat 3 has a group instance id that may be null */
     assert_int_equal(
         DECODE(&wire_heartbeat_request, 3, &heartbeat, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff),
@@ -204,10 +214,10 @@ static void known_tags_only_in_their_versions(void **state)
     assert_int_equal(response.node_endpoints_count, 0);
     assert_int_equal(DECODE(&wire_produce_response, 9, &response, 1, 0, 0, 0, 0, 1, 0, 1, 1),
                      ERR_MALFORMED);
-    /* a known tag whose size is not what its value takes */
-    assert_int_equal(DECODE(&wire_produce_response, 10, &response, 1, 0, 0, 0, 0, 1, 0, 2, 1, 0),
-                     ERR_MALFORMED);
-    assert_int_equal(DECODE(&wire_produce_response, 10, &response, 1, 0, 0, 0, 0, 1, 0, 0),
+    /* the value says where it ends, not the size before it */
+    assert_int_equal(DECODE(&wire_produce_response, 10, &response, 1, 0, 0, 0, 0, 1, 0, 9, 1),
+                     ERR_NONE);
+    assert_int_equal(DECODE(&wire_produce_response, 10, &response, 1, 0, 0, 0, 0, 1, 0, 1),
                      ERR_MALFORMED);
 }
 

@@ -137,6 +137,15 @@ static void bad_contents_are_refused(void **state)
     assert_int_equal(wire_encode(&wire_metadata_request, 0, &metadata, &out, NULL), ERR_ARGUMENT);
     assert_int_equal(wire_encode(&wire_metadata_request, 1, &metadata, &out, NULL), ERR_NONE);
 
+    struct arena a;
+    arena_init(&a);
+    struct consumer_group_heartbeat_request group; /* its topics may be null, but not one of them */
+    wire_init(&wire_consumer_group_heartbeat_request, &group);
+    *consumer_group_heartbeat_request_subscribed_topic_names_new(&a, &group, 1) = SLICE_NULL;
+    assert_int_equal(wire_encode(&wire_consumer_group_heartbeat_request, 0, &group, &out, NULL),
+                     ERR_ARGUMENT);
+    arena_fini(&a);
+
     buf_clear(&out);
     out.size_max = 3;
     buf_put_i8(&out, 1);
