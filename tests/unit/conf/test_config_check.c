@@ -60,6 +60,9 @@ static void test_hints_say_what_to_write(void **state)
         NODE "listeners=PLAINTEXT://0.0.0.0:9092,CONTROLLER://:9093\n",
         "advertised.listeners is not set",
         "advertised.listeners=PLAINTEXT://<the name or address that clients reach>:9092");
+    /* Advertised by name, also the controller's is refused; bound only, it is fine (start.tsv). */
+    assert_refused(NODE "advertised.listeners=PLAINTEXT://x:1,CONTROLLER://0.0.0.0:1\n",
+                   "advertised.listeners says it", "advertised.listeners=CONTROLLER://");
     assert_refused(NODE "controller.quorum.bootstrap.servers=\n", "If using process.roles",
                    "controller.quorum.bootstrap.servers=<its controller listener, host:port>");
     assert_refused(NODE "inter.broker.listener.name=CONTROLLER\n", "valid options",

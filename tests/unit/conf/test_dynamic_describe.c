@@ -157,12 +157,34 @@ static void test_named_keys_only(void **state)
     arena_fini(&arena);
 }
 
+/* Only hours in the file: the topic's value follows, yet its source is "default" and it has no
+ * synonyms, for the list would begin with another name than log.retention.ms (seen on 4.4.0). */
+static void test_hours_alone_give_no_synonym(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    struct config *config = config_of(NODE "log.retention.hours=24\n");
+    struct slice key = SLICE_LIT("retention.ms");
+    struct conf_entry *entries;
+    int32_t count;
+    conf_describe(CONF_RESOURCE_TOPIC, SLICE_LIT("t"), config, NO_PAIRS, &key, 1, &arena, &entries,
+                  &count);
+    assert_int_equal(count, 1);
+    assert_slice_eq(entries[0].value, "86400000");
+    assert_int_equal(entries[0].source, CONF_SOURCE_DEFAULT);
+    assert_int_equal(entries[0].synonym_count, 0);
+    config_unref(config);
+    arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default_node),
         cmocka_unit_test(test_altered_node),
         cmocka_unit_test(test_named_keys_only),
+        cmocka_unit_test(test_hours_alone_give_no_synonym),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
