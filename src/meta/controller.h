@@ -32,11 +32,21 @@ struct controller {
     struct meta_records *records; /* out */
     int64_t offset_next;          /* the offset that the first record will get */
     int64_t now_ms;               /* wall clock */
-    uint64_t random_state;        /* seeded by the driver; see controller_uuid */
-    /* Draws 16 random bytes: the seam's randomness, handed in. */
-    void (*random)(void *context, void *ret_bytes, size_t size);
+    void (*random)(void *context, void *ret_bytes, size_t size); /* the seam's randomness */
     void *random_context;
+
+    /* private: see controller_init */
+    struct meta_image *owned; /* what `image` is, once records were replayed */
+    int32_t applied;          /* records that `image` has */
+    struct config *effective;
 };
+
+/* Prepares `c` for one decision: the caller has set everything above `owned`. */
+void controller_init(struct controller *c);
+/* The root after the decision: `image` with all records replayed. Returns a reference. */
+struct meta_image *controller_finish(struct controller *c, struct meta_provenance provenance);
+/* Frees what a decision took; after controller_finish or instead of it. */
+void controller_fini(struct controller *c);
 
 /* A fresh topic, incarnation or directory id that Kafka could have handed out. */
 struct uuid controller_uuid(struct controller *c);
@@ -57,7 +67,9 @@ struct controller_registration {
     int32_t dir_count;
     const struct uuid *cordoned;
     int32_t cordoned_count;
-    bool clean_shutdown; /* every log directory said so: leaders keep their ISR (KIP-966) */
+    /* Broker epoch in the clean shutdown files; -1 = none. When it is not that of the broker's last
+     * registration, its replicas may have lost data and leave ISR and ELR (KIP-966). */
+    int64_t previous_epoch;
 };
 
 /* RegisterController, RegisterBroker (fenced, epoch = its offset), the unfencing change and the

@@ -19,6 +19,10 @@ void meta_records_clear(struct meta_records *records);
 /* Encodes one record struct (struct topic_record ...) at `version`. */
 void meta_records_add(struct meta_records *records, const struct wire_schema *schema,
                       int16_t version, const void *record);
+/* Adds a record that is encoded already (a bootstrap snapshot's, a kept one). */
+void meta_records_add_payload(struct meta_records *records, struct slice payload);
+/* Drops all records from the count-th on: what a request's item added before it failed. */
+void meta_records_cut(struct meta_records *records, int32_t count);
 struct slice meta_records_at(const struct meta_records *records, int32_t index);
 
 #endif
