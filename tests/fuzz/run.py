@@ -45,7 +45,19 @@ def wire_seeds(folder):
                 out.write(head + bytes.fromhex(text.lstrip("=")))
 
 
-SEEDS = {"wire": wire_seeds}
+def record_seeds(folder):
+    """Batches of real producers, and what a broker answered about, with several options."""
+    rows = []
+    for name, column in (("java-batches", 1), ("librdkafka-batches", 1), ("produce-answers", 7)):
+        with open(os.path.join(ROOT, f"tests/golden/record/{name}.tsv"), encoding="utf-8") as lines:
+            rows += [line.rstrip("\n").split("\t")[column] for line in lines]
+    for number, row in enumerate(rows):
+        for head in (b"\0\1", bytes([1, number & 255 | 1])):
+            with open(os.path.join(folder, f"golden-{number}-{head[0]}"), "wb") as out:
+                out.write(head + bytes.fromhex(row))
+
+
+SEEDS = {"record": record_seeds, "wire": wire_seeds}
 
 
 def main():

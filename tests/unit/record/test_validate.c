@@ -73,7 +73,7 @@ static struct validate_options options_of(const struct answer *answer, char topi
     if (slice_eq_str(answer->kind, "gziplogappend"))
         o.codec = CODEC_GZIP;
     else if (codec_from_name(answer->kind, &codec))
-        o.codec = codec;
+        o.codec = (int)codec;
     if (slice_eq_str(answer->kind, "small"))
         o.batch_size_max = 1000;
     if (o.codec >= 0)
