@@ -303,8 +303,6 @@ class Tables:
             (f.array, "WIRE_ARRAY"), (f.pointer, "WIRE_POINTER"), (f.ignorable, "WIRE_IGNORABLE"),
             (f.never_compact, "WIRE_NEVER_COMPACT"),
             (f.default == "null" and f.nullable != NONE, "WIRE_DEFAULT_NULL")) if on]
-        if f.pointer and f.default != "null":
-            sys.exit(f"{struct.c_name}.{f.name}: a struct that may be null must default to null")
         kind = "STRUCT" if f.struct else f.base.upper()
         return (f"{{{self.name(camel(f.name))}, offsetof(struct {struct.c_name}, {f.c_name}), "
                 f"{f.struct.index if f.struct else 0}, WIRE_{kind}, {' | '.join(flags) or 0}, "

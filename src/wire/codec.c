@@ -167,7 +167,9 @@ bool wire_is_preset(const struct wire_field *f, const void *field)
     }
     case WIRE_STRUCT:
         if (f->flags & WIRE_POINTER)
-            return *(void *const *)field == NULL;
+            field = *(const void *const *)field;
+        if (null || !field)
+            return null && !field;
         return struct_is_preset(&wire_structs[f->item], field);
     }
     return false;

@@ -97,7 +97,10 @@ bool wire_schema_has(const struct wire_schema *schema, int version);
 const struct wire_schema *wire_schema_of_record(enum wire_folder folder, enum wire_kind kind,
                                                 int key);
 
-/* Sets all fields to the schema's defaults. */
+/* Sets all fields to the schema's defaults. One exception: the classic_member_metadata of struct
+ * consumer_group_member_metadata_value starts as NULL (and is then written as null, as Kafka does
+ * for members of the consumer protocol), although Kafka's default is an empty struct, which
+ * wire_decode gives when the field is absent. */
 void wire_init(const struct wire_schema *schema, void *msg);
 
 /* `count` preset items of the struct with this table index; for generated code. Never NULL, except

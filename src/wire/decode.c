@@ -70,22 +70,42 @@ static void read_uuid(struct cursor *c, struct uuid *u)
         memcpy(u->bytes, bytes, sizeof u->bytes);
 }
 
-/* A struct on its own, with the marker that says whether it is null where it may be. */
+/* Zeroed memory of a struct; NULL after a failure. */
+static void *new_struct(struct decoder *d, const struct wire_field *f)
+{
+    if (d->c->failed)
+        return NULL;
+    void *at = arena_try_alloc(d->arena, wire_structs[f->item].size);
+    if (!at)
+        fail(d, ERR_NO_MEMORY);
+    return at;
+}
+
+/* A struct on its own, with the marker that says whether it is null where it may be: a byte, but
+ * an unsigned varint in the tagged section. */
 static void decode_pointer(struct decoder *d, const struct wire_field *f, void **ret_struct)
 {
     *ret_struct = NULL;
-    if (wire_field_nullable(f, d->version) && cursor_i8(d->c) < 0)
+    if (wire_field_tagged(f, d->version)
+            ? (int32_t)cursor_uvarint(d->c) <= 0
+            : wire_field_nullable(f, d->version) && cursor_i8(d->c) < 0)
         return;
-    if (d->c->failed)
-        return;
-    const struct wire_struct *s = &wire_structs[f->item];
-    void *at = arena_try_alloc(d->arena, s->size);
-    if (!at) {
-        fail(d, ERR_NO_MEMORY);
-        return;
-    }
-    decode_struct(d, s, at);
+    void *at = new_struct(d, f);
+    if (at)
+        decode_struct(d, &wire_structs[f->item], at);
     *ret_struct = at;
+}
+
+/* A field that is not there. A pointer whose default is not null needs memory. */
+static void decode_absent(struct decoder *d, const struct wire_field *f, char *at)
+{
+    wire_preset_field(f, at + f->offset);
+    if (!(f->flags & WIRE_POINTER) || f->flags & WIRE_DEFAULT_NULL)
+        return;
+    void *preset = new_struct(d, f);
+    if (preset)
+        wire_preset(&wire_structs[f->item], preset);
+    memcpy(at + f->offset, &preset, sizeof preset);
 }
 
 /* One value that is not an array: a field, or an array's item. */
@@ -212,7 +232,7 @@ static void decode_struct(struct decoder *d, const struct wire_struct *s, char *
         if (wire_field_in(f, d->version) && !wire_field_tagged(f, d->version))
             decode_field(d, f, at);
         else
-            wire_preset_field(f, at + f->offset);
+            decode_absent(d, f, at);
     }
     if (d->flexible)
         decode_tags(d, s, at);

@@ -179,7 +179,9 @@ static void put_records(struct encoder *e, const struct wire_field *f, bool comp
 static void put_pointer(struct encoder *e, const struct wire_field *f, const void *at)
 {
     bool nullable = wire_field_nullable(f, e->version);
-    if (nullable)
+    if (nullable && wire_field_tagged(f, e->version))
+        put_uvarint(e, at ? 1 : 0);
+    else if (nullable)
         put_i8(e, at ? 1 : -1);
     else if (!at)
         fail(e, ERR_ARGUMENT);

@@ -162,6 +162,16 @@ static void read_array(struct reader *r, const struct wire_field *f, json_t *jso
     *wire_count_of(field) = (int32_t)count;
 }
 
+/* A pointer whose default is not null needs memory. */
+static void read_absent(struct reader *r, const struct wire_field *f, char *field)
+{
+    wire_preset_field(f, field);
+    if (!(f->flags & WIRE_POINTER) || f->flags & WIRE_DEFAULT_NULL)
+        return;
+    void *preset = wire_items_new(r->arena, f->item, 1);
+    memcpy(field, &preset, sizeof preset);
+}
+
 static void read_struct(struct reader *r, const struct wire_struct *s, json_t *json, char *at)
 {
     if (!json_is_object(json)) {
@@ -180,7 +190,7 @@ static void read_struct(struct reader *r, const struct wire_struct *s, json_t *j
         else if (wire_field_in(f, r->version) && !wire_field_tagged(f, r->version))
             fail(r, f, "is missing, and this version has it");
         else
-            wire_preset_field(f, at + f->offset);
+            read_absent(r, f, at + f->offset);
     }
 }
 

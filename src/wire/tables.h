@@ -100,7 +100,8 @@ static inline int32_t wire_count(const void *array)
 /* sizeof one item of an array field. */
 size_t wire_item_size(const struct wire_field *f);
 
-/* Sets one field, or all of a struct, to the defaults. */
+/* Sets one field, or all of a struct, to the defaults. A pointer becomes NULL, also where Kafka's
+ * default is an empty struct (not WIRE_DEFAULT_NULL): who reads must put that one there. */
 void wire_preset_field(const struct wire_field *f, void *field);
 void wire_preset(const struct wire_struct *s, void *at);
 

@@ -4,7 +4,7 @@
 // only what it lists: the rest has Kafka's defaults; "=" then stands before HEX.
 //
 //   ninja -C build tests/tools/wire_samples
-//   build/tests/tools/wire_samples | java -cp 'LIBS/*' tests/tools/WireGoldens.java LIBS \
+//   build/tests/tools/wire_samples 3 | java -cp 'LIBS/*' tests/tools/WireGoldens.java LIBS \
 //       > tests/golden/wire/messages.txt
 //
 // LIBS is a folder with the jars of Apache Kafka 4.4.0 (core, tools, streams) and what they need.

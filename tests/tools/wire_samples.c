@@ -1,5 +1,6 @@
 /* Prints every message and record in every version with made-up contents, one a line:
- *   NAME VERSION JSON    first with all fields set; for the last version also with random ones
+ *   NAME VERSION JSON    first with all fields set; for the last version also with random ones,
+ *                        as many times as the argument says (1)
  *   NAME VERSION =JSON   all fields at their defaults, but for the arrays of structs, which JSON
  * lists WireGoldens.java gives such lines to Apache Kafka's classes to make tests/golden/wire. */
 #include "../unit/wire/sample.h"
@@ -7,6 +8,7 @@
 #include "wire/json.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void print_sample(const struct wire_schema *schema, int version, uint64_t seed)
 {
@@ -38,14 +40,15 @@ static void print_skeleton(const struct wire_struct *s, int version)
     printf("}");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     for (size_t i = 0; i < wire_schemas_count; i++) {
         const struct wire_schema *schema = wire_schemas[i];
         for (int version = schema->first; version <= schema->last; version++) {
             print_sample(schema, version, 0);
-            if (version == schema->last)
-                print_sample(schema, version, 1);
+            for (uint64_t seed = 1; version == schema->last && seed <= seeds; seed++)
+                print_sample(schema, version, seed);
             printf("%s %d =", wire_schema_name(schema), version);
             print_skeleton(&wire_structs[schema->root], version);
             printf("\n");

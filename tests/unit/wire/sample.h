@@ -144,9 +144,16 @@ static inline void sample_defaults(struct sample *s, const struct wire_struct *t
 {
     for (unsigned i = 0; i < table->field_count; i++) {
         const struct wire_field *f = &wire_fields[table->field_first + i];
-        if (!wire_field_in(f, s->version) || f->type != WIRE_STRUCT || f->flags & WIRE_POINTER)
+        if (!wire_field_in(f, s->version) || f->type != WIRE_STRUCT)
             continue;
         char *item = at + f->offset;
+        if (f->flags & WIRE_POINTER) {
+            if (f->flags & WIRE_DEFAULT_NULL)
+                continue;
+            item = wire_items_new(s->arena, f->item, 1);
+            memcpy(at + f->offset, &item, sizeof item);
+            continue;
+        }
         if (f->flags & WIRE_ARRAY) {
             item = wire_items_new(s->arena, f->item, 1);
             memcpy(at + f->offset, &item, sizeof item);

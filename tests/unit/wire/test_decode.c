@@ -102,6 +102,34 @@ static void absent_fields_get_their_defaults(void **state)
     assert_true(uuid_is_zero(&value.topic_id));
 }
 
+static void a_tagged_struct_may_be_null(void **state)
+{
+    (void)state;
+    /* As Kafka writes a member of the consumer protocol: the tag is there, and null. Without the
+     * tag it is the default, which is not null. */
+    struct consumer_group_member_metadata_value value;
+    const struct wire_schema *schema = &wire_consumer_group_member_metadata_value;
+    static const uint8_t null[] = {1, 1, 1, 1, 1, 1, 0xff, 0xff, 0xff, 0xff, 1, 1, 0, 1, 0};
+    static const uint8_t absent[] = {1, 1, 1, 1, 1, 1, 0xff, 0xff, 0xff, 0xff, 1, 0};
+    struct buf out;
+    buf_init(&out);
+    assert_int_equal(decode(schema, 0, null, sizeof null, &value), ERR_NONE);
+    assert_null(value.classic_member_metadata);
+    assert_int_equal(wire_encode(schema, 0, &value, &out, NULL), ERR_NONE);
+    assert_true(slice_eq(buf_slice(&out), slice_of(null, sizeof null)));
+    buf_clear(&out);
+    assert_int_equal(decode(schema, 0, absent, sizeof absent, &value), ERR_NONE);
+    assert_non_null(value.classic_member_metadata);
+    assert_int_equal(value.classic_member_metadata->supported_protocols_count, 0);
+    assert_int_equal(wire_encode(schema, 0, &value, &out, NULL), ERR_NONE);
+    assert_true(slice_eq(buf_slice(&out), slice_of(absent, sizeof absent)));
+    buf_clear(&out);
+    wire_init(schema, &value);
+    assert_int_equal(wire_encode(schema, 0, &value, &out, NULL), ERR_NONE);
+    assert_true(slice_eq(buf_slice(&out), slice_of(null, sizeof null)));
+    buf_fini(&out);
+}
+
 static void counts_beyond_the_bytes_take_no_memory(void **state)
 {
     (void)state;
@@ -227,6 +255,7 @@ int main(void)
         cmocka_unit_test(all_schemas_and_versions_round_trip),
         cmocka_unit_test(versions_are_checked),
         cmocka_unit_test(absent_fields_get_their_defaults),
+        cmocka_unit_test(a_tagged_struct_may_be_null),
         cmocka_unit_test(counts_beyond_the_bytes_take_no_memory),
         cmocka_unit_test(the_arena_limit_holds),
         cmocka_unit_test(nulls_only_where_the_version_has_them),
