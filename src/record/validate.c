@@ -8,8 +8,8 @@
  * Invariants: nothing of the caller's bytes changes unless validation succeeds; memory follows the
  * bytes received, also for compressed batches that expand without end.
  *
- * Two differences from Kafka, both on compressed batches that no consumer could read: a record's
- * length must be that of its fields, and a record must end with the batch.
+ * One difference from Kafka: a compressed record's length field must be that of its fields, since
+ * no consumer could read it otherwise (Kafka checks that of uncompressed records only).
  *
  * Called by the produce path on the request's loop and by the coordinators' writer. */
 #include "record/validate.h"

@@ -271,6 +271,28 @@ static void coordinators_may_write_control_batches(void **state)
     arena_fini(&a);
 }
 
+/* The memory of a decoder is refused: an answer, not an end. */
+static void memory_is_short(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct buf bytes, rebuilt;
+    struct validate_result result;
+    arena_init(&a);
+    buf_init(&rebuilt);
+    build(&bytes, CODEC_GZIP, 3, 100);
+    compress_thread_fini();
+    mem_fail_after(0);
+    assert_int_equal(validate_batch(bytes.data, bytes.size, &plain, &a, &rebuilt, &result),
+                     ERR_UNKNOWN_SERVER_ERROR);
+    mem_fail_after(-1);
+    assert_int_equal(validate_batch(bytes.data, bytes.size, &plain, &a, &rebuilt, &result),
+                     ERR_NONE);
+    buf_fini(&bytes);
+    buf_fini(&rebuilt);
+    arena_fini(&a);
+}
+
 /* Every cut and many mutations of batches of all codecs, with the CRC made right again. */
 static void broken_batches_do_no_harm(void **state)
 {
@@ -320,6 +342,7 @@ int main(void)
         cmocka_unit_test(answers_of_kafka),
         cmocka_unit_test(bombs_are_walked_in_bounded_memory),
         cmocka_unit_test(many_bad_records_are_counted_but_not_all_listed),
+        cmocka_unit_test(memory_is_short),
         cmocka_unit_test(coordinators_may_write_control_batches),
         cmocka_unit_test(broken_batches_do_no_harm),
     };
