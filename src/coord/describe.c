@@ -109,6 +109,23 @@ static struct slice protocol_type_of(const struct group *group, struct arena *ar
     return group->kind == GROUP_SHARE ? SLICE_LIT("share") : SLICE_LIT("streams");
 }
 
+/* 1 when the group is committed and matches, and *item is filled; else 0. */
+static int32_t list_group(const struct coord_shard *shard, const struct group *group,
+                          const struct list_groups_request *request, struct arena *arena,
+                          struct list_groups_response_listed_group *item)
+{
+    struct slice state = slice_str(group_state_text(group));
+    if (group->created_offset >= shard->committed ||
+        !is_listed(state, request->states_filter, request->states_filter_count) ||
+        !has_listed_type(group, request))
+        return 0;
+    item->group_id = arena_dup(arena, group->id);
+    item->protocol_type = protocol_type_of(group, arena);
+    item->group_state = state;
+    item->group_type = slice_str(group_kind_name(group->kind));
+    return 1;
+}
+
 void coord_groups_list(const struct coord_shard *shard, const struct coord_event *event,
                        const struct list_groups_request *request, struct arena *arena,
                        struct list_groups_response *response)
@@ -123,6 +140,10 @@ void coord_groups_list(const struct coord_shard *shard, const struct coord_event
     struct list_groups_response grown;
     int32_t before = response->groups_count > 0 ? response->groups_count : 0;
     size_t most = map_count(&shard->groups);
+    LIST_FOREACH(node, &shard->ghosts)
+    {
+        most++;
+    }
     if (most == 0)
         return;
     struct list_groups_response_listed_group *items =
@@ -130,18 +151,12 @@ void coord_groups_list(const struct coord_shard *shard, const struct coord_event
     if (before > 0)
         memcpy(items, response->groups, (size_t)before * sizeof *items);
     int32_t count = before;
-    for (size_t i = 0; i < most; i++) {
-        const struct group *group = map_at(&shard->groups, i);
-        struct slice state = slice_str(group_state_text(group));
-        if (group->created_offset >= shard->committed ||
-            !is_listed(state, request->states_filter, request->states_filter_count) ||
-            !has_listed_type(group, request))
-            continue;
-        items[count].group_id = arena_dup(arena, group->id);
-        items[count].protocol_type = protocol_type_of(group, arena);
-        items[count].group_state = state;
-        items[count].group_type = slice_str(group_kind_name(group->kind));
-        count++;
+    for (size_t i = 0; i < map_count(&shard->groups); i++)
+        count += list_group(shard, map_at(&shard->groups, i), request, arena, &items[count]);
+    LIST_FOREACH(node, &shard->ghosts)
+    {
+        const struct group *ghost = LIST_ITEM(node, struct group, ghost_link);
+        count += list_group(shard, ghost, request, arena, &items[count]);
     }
     response->groups = items;
     response->groups_count = count;

@@ -29,7 +29,9 @@ static bool is_expired(const struct expiry *e, const struct offset_value *value)
     int64_t since_ms = e->by_state_change && e->group->state_timestamp_ms >= 0
                            ? e->group->state_timestamp_ms
                            : value->commit_timestamp_ms;
-    return now_ms - since_ms >= e->shard->config.offsets_retention_ms;
+    int64_t age_ms; /* a record may hold any number: what cannot be an age is not expired */
+    return !__builtin_sub_overflow(now_ms, since_ms, &age_ms) &&
+           age_ms >= e->shard->config.offsets_retention_ms;
 }
 
 /* Whether this group's offsets may expire now, and by which rule. */

@@ -70,6 +70,17 @@ static void touch(struct coord_shard *shard, struct group *group, struct slice m
         rebalance_touch(shard, member);
 }
 
+/* When a commit with this retention expires; -1 = by the broker's setting. */
+static int64_t expire_at(int64_t now_ms, int64_t retention_ms)
+{
+    int64_t at_ms;
+    if (retention_ms == -1)
+        return -1;
+    if (__builtin_add_overflow(now_ms, retention_ms, &at_ms))
+        return INT64_MAX;
+    return at_ms < 0 ? 0 : at_ms;
+}
+
 /* Writes the topic's records and fills its answers. */
 static void commit_topic(struct coord_shard *shard, const struct offset_commit_request *request,
                          int32_t index, struct offset_commit_response *response,
@@ -79,8 +90,7 @@ static void commit_topic(struct coord_shard *shard, const struct offset_commit_r
     int64_t now_ms = shard->event->wall_ms;
     struct offset_value value = {
         .commit_timestamp_ms = now_ms,
-        .expire_timestamp_ms =
-            request->retention_time_ms == -1 ? -1 : now_ms + request->retention_time_ms,
+        .expire_timestamp_ms = expire_at(now_ms, request->retention_time_ms),
         .topic_id = topic->topic_id,
     };
     for (int32_t p = 0; p < topic->partitions_count; p++) {

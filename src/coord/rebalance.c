@@ -178,8 +178,11 @@ void rebalance_start(struct coord_shard *shard, struct group *group)
 
 static void schedule_join(struct coord_shard *shard, struct group *group)
 {
+    /* A client may ask for a timeout of 0: with nobody but silent static members the timer would
+     * fire, find nothing to do and be due again within one tick, for ever. */
+    int32_t timeout_ms = group_rebalance_timeout_ms(group);
     group->join_is_initial = false;
-    shard_timer_set(shard, &group->join_timer, group_rebalance_timeout_ms(group));
+    shard_timer_set(shard, &group->join_timer, timeout_ms > 0 ? timeout_ms : 1);
 }
 
 static void start(struct coord_shard *shard, struct group *group)

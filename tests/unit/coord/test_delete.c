@@ -33,11 +33,14 @@ static void test_uncommitted(void **state)
     t->hold = true;
     delete_group(t, "g");
     describe(t, "g");
+    list_lines(t, NULL, NULL);
     fetch_offset(t, "g", "t", 0);
-    expect(t, "a commit NONE\ng Empty / [] NONE\nt-0 5 7 '' NONE\n");
+    expect(t, "a commit NONE\ng Empty / [] NONE\nlist g::Empty:classic\n"
+              "t-0 5 7 '' NONE\n");
     commit(t);
     fetch_offset(t, "g", "t", 0);
-    expect(t, "delete g NONE\nt-0 -1 -1 '' NONE\n");
+    list_lines(t, NULL, NULL);
+    expect(t, "delete g NONE\nt-0 -1 -1 '' NONE\nlist\n");
     trace_free(t);
 }
 

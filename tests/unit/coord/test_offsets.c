@@ -107,6 +107,22 @@ static void test_explicit_retention(void **state)
     trace_free(t);
 }
 
+/* Any retention is taken, as Kafka takes it: negative ones are past, the longest never ends. */
+static void test_odd_retentions(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    commit_offset_version(t, "a", "t", 0, 5, "", 4, INT64_MAX);
+    commit_offset_version(t, "a", "t", 1, 5, "", 4, INT64_MIN);
+    commit_offset_version(t, "a", "t", 2, 5, "", 4, -2);
+    commit_offset_version(t, "a", "t", 3, 5, "", 4, 0);
+    expect(t, "a commit NONE\na commit NONE\na commit NONE\na commit NONE\n");
+    wait_ms(t, INT64_C(30) * 24 * 3600 * 1000);
+    fetch_offset(t, "g", NULL, 0);
+    expect(t, "t-0 5 -1 '' NONE\n");
+    trace_free(t);
+}
+
 static void test_delete_offsets(void **state)
 {
     (void)state;
@@ -202,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_metadata_size),
         cmocka_unit_test(test_append_fails_and_times_out),
         cmocka_unit_test(test_explicit_retention),
+        cmocka_unit_test(test_odd_retentions),
         cmocka_unit_test(test_delete_offsets),
         cmocka_unit_test(test_deleted_topics),
         cmocka_unit_test(test_split_batches),

@@ -190,6 +190,32 @@ static void test_static_members_that_do_not_rejoin(void **state)
     trace_free(t);
 }
 
+/* A rebalance timeout of 0 with static members that stay silent: time goes on, and their session
+ * ends it. */
+static void test_no_rebalance_timeout(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    trace_client(t, "a")->instance = "one";
+    stable_one(t, "a");
+    trace_client(t, "b")->rebalance_timeout_ms = 0;
+    join(t, "b");
+    trace_client(t, "a")->rebalance_timeout_ms = 0;
+    trace_client(t, "a")->member_id = SLICE_LIT("");
+    join(t, "a"); /* comes back, with a timeout of 0 now */
+    expect(t, "b join MEMBER_ID_REQUIRED\na join gen 1 range leader a [a=m-a] skip\n");
+    join(t, "b");
+    leave(t, "b");
+    wait_ms(t, 20);
+    describe(t, "g");
+    expect(t, "b join UNKNOWN_MEMBER_ID\nb leave NONE NONE\n"
+              "g PreparingRebalance consumer/ [a=/p-a] NONE\n");
+    wait_ms(t, 10000);
+    describe(t, "g");
+    expect(t, "g Empty consumer/ [] NONE\n");
+    trace_free(t);
+}
+
 static void test_unload_answers_everybody(void **state)
 {
     (void)state;
@@ -230,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_pending_member_expires),
         cmocka_unit_test(test_new_member_times_out),
         cmocka_unit_test(test_static_members_that_do_not_rejoin),
+        cmocka_unit_test(test_no_rebalance_timeout),
         cmocka_unit_test(test_unload_answers_everybody),
         cmocka_unit_test(test_loaded_group_over_capacity),
     };
