@@ -254,10 +254,13 @@ struct log_flush {
     int count;
     bool sync_dir; /* files were created since the last flush */
     char *path;
+    uint8_t *epochs; /* new leader-epoch-checkpoint; NULL: as it is */
+    size_t epochs_size;
+    int64_t size;       /* bytes that will be flushed, about */
     int64_t offset_end; /* flushed up to here when run succeeds */
     enum err err;       /* result of run */
 };
-/* False: nothing to flush (no object to finish). */
+/* False: nothing to flush (no object to finish). Several may be under way at once. */
 bool log_flush_prepare(struct log *log, struct log_flush *flush);
 void log_flush_run(struct log_flush *flush); /* any thread, no lock */
 /* The recovery point moves on success; failure takes the folder offline. Returns flush->err.

@@ -53,7 +53,8 @@ void log_dirs_options_init(struct log_dirs_options *options);
  * ERR_IO (all folders failed; a single one only goes offline). */
 enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs **ret_dirs,
                        char **ret_text);
-/* Frees all; without log_dirs_stop before, as if killed. Logs must be detached. */
+/* Frees all; without log_dirs_stop before, as if killed: then on the loop of log_dirs_start, with
+ * no job under way. Logs must be detached. */
 void log_dirs_free(struct log_dirs *dirs);
 
 /* Loads every log of every online folder on workers, then calls `done` on `loop`. Topic folders

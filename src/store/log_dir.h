@@ -1,0 +1,98 @@
+/* The inside of the log folders, shared by the log_dir*.c files; nobody else includes it.
+ *
+ * Locks: `table_lock` (LOCK_TABLE) covers the table of logs and `lock` pointers of attached logs: a
+ * background job holds it from finding a log until it has taken that log's own lock. `lock`
+ * (LOCK_LOG_DIR) covers a folder's lists. Flags read by every append are atomics. */
+#ifndef KLAMM_STORE_LOG_DIR_H
+#define KLAMM_STORE_LOG_DIR_H
+
+#include "base/map.h"
+#include "os/io.h"
+#include "os/lock.h"
+#include "store/checkpoint.h"
+#include "store/log_dir_hooks.h"
+#include "store/log_state.h"
+
+#define LOG_DIR_CLEAN_FILE ".kafka_cleanshutdown"
+
+/* Something to remove from disk later. */
+struct log_deletion {
+    struct list link;
+    int64_t due_ms;          /* monotonic */
+    struct segment *segment; /* its renamed files; NULL: the folder `path` */
+    char *path;
+};
+
+struct log_dir {
+    struct log_dirs *dirs;
+    char *path;
+    struct uuid id;
+    int lock_fd;
+    bool is_metadata; /* only holds the metadata log, is not in log.dirs */
+    bool clean;       /* was shut down cleanly */
+    int64_t broker_epoch;
+    uint32_t online, failed_told; /* atomics */
+    uint32_t space_state;         /* atomic: enum log_space */
+    struct lock lock;
+    struct io_space space;
+    bool space_known;
+    struct list dirty;     /* logs with something to flush */
+    struct list deletions; /* by due time as far as delays are equal */
+    bool starts_moved;     /* a log start moved since its checkpoint */
+    int32_t log_count;
+    struct checkpoint recovery_points, log_starts, watermarks; /* as found at start */
+    uint32_t written_crc[3]; /* of the checkpoint texts last written */
+    int64_t next_recovery_ms, next_start_ms, next_watermark_ms, next_retention_ms, next_expiry_ms;
+    struct loop_task failed_task;
+    struct io_job job;
+    bool job_busy; /* on the loop */
+};
+
+enum log_space { LOG_SPACE_OK, LOG_SPACE_LOW, LOG_SPACE_CRITICAL };
+
+struct log_dirs {
+    struct io *io;
+    struct log_dirs_options options;
+    struct file_cache *cache;
+    struct lock table_lock;
+    struct map logs; /* name -> struct log */
+    struct log_dir **dirs;
+    int dir_count; /* of log.dirs; the metadata folder may come after them */
+    int folder_count;
+    struct log_dir *metadata;
+    char *cluster_id;
+    struct loop *loop;
+    struct loop_timer timer;
+    struct loop_task start_task, stop_task;
+    bool stopping;
+    int busy; /* jobs under way, on the loop */
+    struct log_dirs_stop *stop;
+};
+
+/* The path of NAME in the folder (mem_alloc). */
+char *log_dir_file(const struct log_dir *dir, const char *name);
+/* "TOPIC-PARTITION" into its parts; false when it is not that. */
+bool log_dir_parse_name(const char *name, struct slice *ret_topic, int32_t *ret_partition);
+/* True for "….<32 hex digits>-SUFFIX". */
+bool log_dir_has_suffix(const char *name, const char *suffix);
+enum err log_dir_check(struct log_dir *dir, enum err err, const char *what);
+
+/* log_dir_clean.c: the clean shutdown file. */
+void log_dir_take_clean_file(struct log_dir *dir);
+enum err log_dir_write_clean_file(struct log_dir *dir, int64_t broker_epoch);
+
+/* log_delete.c */
+void log_dir_delete_folder_later(struct log_dir *dir, const char *path, int64_t delay_ms);
+/* Removes what is due; INT64_MAX: everything. */
+void log_dir_run_deletions(struct log_dir *dir, int64_t now_ms);
+void log_dir_forget_deletions(struct log_dir *dir);
+
+/* log_dirs_jobs.c */
+enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool starts, bool watermarks,
+                                   bool sync);
+void log_dir_poll_space(struct log_dir *dir);
+void log_dirs_stop_timer(struct log_dirs *dirs);
+/* Called on the loop when no job is under way any more. */
+void log_dirs_close_all(struct log_dirs *dirs);
+
+#endif

@@ -1,0 +1,201 @@
+/* Loading all logs of all folders, in parallel: the names are listed first, then several worker
+ * jobs take the next name each until none is left; the loop hears of the last one's end. A folder
+ * whose logs cannot be loaded goes offline, the others go on. */
+#include "store/log_dir.h"
+
+#include "base/ensure.h"
+#include "base/mem.h"
+#include "os/diag.h"
+
+struct load_item {
+    struct log_dir *dir;
+    char *name; /* of the folder */
+};
+
+struct loader {
+    struct log_dirs *dirs;
+    struct log_dirs_load *load;
+    struct load_item *items;
+    size_t count, capacity;
+    uint64_t next;             /* atomic */
+    int32_t loaded, recovered; /* atomics */
+    int workers;               /* under way; on the loop */
+};
+
+struct load_worker {
+    struct io_job job;
+    struct loader *loader;
+};
+
+static void add_item(struct loader *loader, struct log_dir *dir, const char *name)
+{
+    if (loader->count == loader->capacity) {
+        loader->capacity = loader->capacity ? loader->capacity * 2 : 64;
+        loader->items = mem_realloc(loader->items, loader->capacity * sizeof *loader->items);
+    }
+    loader->items[loader->count++] = (struct load_item){dir, mem_strdup(name)};
+}
+
+static void list_folder(struct loader *loader, struct log_dir *dir)
+{
+    struct io *io = loader->dirs->io;
+    char **names;
+    size_t count;
+    enum err err = io_list_dir(io, dir->path, &names, &count);
+    if (err) {
+        log_dir_fail(dir, "list");
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct slice topic;
+        int32_t partition;
+        if (strcmp(names[i], "__cluster_metadata-0") == 0)
+            continue;
+        if (log_dir_has_suffix(names[i], "-delete")) {
+            char *path = log_dir_file(dir, names[i]);
+            log_dir_delete_folder_later(dir, path,
+                                        loader->load->default_config.file_delete_delay_ms);
+            mem_free(path);
+        } else if (log_dir_has_suffix(names[i], "-stray") ||
+                   log_dir_has_suffix(names[i], "-future")) {
+            diag(DIAG_STORE, DIAG_WARN, "%s/%s is left alone", dir->path, names[i]);
+        } else if (log_dir_parse_name(names[i], &topic, &partition)) {
+            /* No file of a log folder has such a name. */
+            add_item(loader, dir, names[i]);
+        }
+    }
+    io_free_names(names, count);
+}
+
+static void load_one(struct loader *loader, const struct load_item *item)
+{
+    struct log_dirs *dirs = loader->dirs;
+    struct log_dir *dir = item->dir;
+    if (!log_dir_online(dir))
+        return;
+    char *path = log_dir_file(dir, item->name);
+    struct log_open_options options = {
+        .io = dirs->io, .dir = dir, .path = path, .clean = dir->clean};
+    ENSURE(log_dir_parse_name(item->name, &options.topic, &options.partition));
+    options.config = loader->load->default_config;
+    if (loader->load->config)
+        loader->load->config(loader->load->context, options.topic, &options.config);
+    checkpoint_get(&dir->recovery_points, options.topic, options.partition,
+                   &options.recovery_point);
+    checkpoint_get(&dir->log_starts, options.topic, options.partition, &options.log_start);
+    struct log *log;
+    enum err err = log_open(&options, &log);
+    if (err) {
+        diag(DIAG_STORE, DIAG_ERROR, "%s cannot be loaded: %s", path, err_name(err));
+        log_dir_fail(dir, "load partition");
+    } else {
+        lock_take(&dirs->table_lock);
+        struct log *other = map_get(&dirs->logs, slice_str(log->name));
+        if (!other) {
+            map_put(&dirs->logs, slice_str(log->name), log);
+            dir->log_count++;
+        }
+        lock_release(&dirs->table_lock);
+        if (other) {
+            diag(DIAG_STORE, DIAG_ERROR, "%s is in two log folders, also as %s; the latter is used",
+                 path, other->path->text);
+            lock_take(&dir->lock);
+            list_remove(&log->dirty_link);
+            lock_release(&dir->lock);
+            log_free(log);
+        } else {
+            __atomic_fetch_add(&loader->loaded, 1, __ATOMIC_RELAXED);
+            if (!dir->clean)
+                __atomic_fetch_add(&loader->recovered, 1, __ATOMIC_RELAXED);
+        }
+    }
+    mem_free(path);
+}
+
+static void run_worker(struct io_job *job)
+{
+    struct loader *loader = ((struct load_worker *)(void *)job)->loader;
+    for (;;) {
+        uint64_t at = __atomic_fetch_add(&loader->next, 1, __ATOMIC_RELAXED);
+        if (at >= loader->count)
+            return;
+        load_one(loader, &loader->items[at]);
+    }
+}
+
+static void finish(struct loader *loader)
+{
+    struct log_dirs_load *load = loader->load;
+    load->loaded = loader->loaded;
+    load->recovered = loader->recovered;
+    load->err = ERR_IO;
+    for (int i = 0; i < loader->dirs->dir_count; i++) {
+        struct log_dir *dir = loader->dirs->dirs[i];
+        if (log_dir_online(dir))
+            load->err = ERR_NONE;
+        checkpoint_fini(&dir->recovery_points);
+        checkpoint_fini(&dir->log_starts);
+    }
+    for (size_t i = 0; i < loader->count; i++)
+        mem_free(loader->items[i].name);
+    mem_free(loader->items);
+    mem_free(loader);
+    load->done(load);
+}
+
+static void worker_done(struct io_job *job)
+{
+    struct load_worker *worker = (struct load_worker *)(void *)job;
+    struct loader *loader = worker->loader;
+    mem_free(worker);
+    if (--loader->workers == 0)
+        finish(loader);
+}
+
+static void list_and_start(struct io_job *job)
+{
+    struct loader *loader = ((struct load_worker *)(void *)job)->loader;
+    for (int i = 0; i < loader->dirs->dir_count; i++)
+        if (log_dir_online(loader->dirs->dirs[i]))
+            list_folder(loader, loader->dirs->dirs[i]);
+}
+
+static void listed(struct io_job *job)
+{
+    struct load_worker *lister = (struct load_worker *)(void *)job;
+    struct loader *loader = lister->loader;
+    struct loop *loop = job->loop;
+    mem_free(lister);
+    int workers = loader->dirs->options.recovery_threads * loader->dirs->dir_count;
+    int processors = io_processors(loader->dirs->io);
+    if (workers < processors)
+        workers = processors;
+    if (workers > (int)loader->count)
+        workers = (int)loader->count;
+    if (workers == 0) {
+        finish(loader);
+        return;
+    }
+    loader->workers = workers;
+    for (int i = 0; i < workers; i++) {
+        struct load_worker *worker = mem_zalloc(sizeof *worker);
+        worker->loader = loader;
+        worker->job.run = run_worker;
+        worker->job.done = worker_done;
+        worker->job.loop = loop;
+        io_submit(loader->dirs->io, &worker->job);
+    }
+}
+
+void log_dirs_load(struct log_dirs *dirs, struct loop *loop, struct log_dirs_load *load)
+{
+    struct loader *loader = mem_zalloc(sizeof *loader);
+    loader->dirs = dirs;
+    loader->load = load;
+    struct load_worker *lister = mem_zalloc(sizeof *lister);
+    lister->loader = loader;
+    lister->job.run = list_and_start;
+    lister->job.done = listed;
+    lister->job.loop = loop;
+    io_submit(dirs->io, &lister->job);
+}

@@ -1,0 +1,125 @@
+/* The inside of a log, shared by the log_*.c files; nobody else includes it. Everything here is
+ * under the log's lock. */
+#ifndef KLAMM_STORE_LOG_STATE_H
+#define KLAMM_STORE_LOG_STATE_H
+
+#include "store/leader_epochs.h"
+#include "store/log.h"
+#include "store/producer_state.h"
+#include "store/segment.h"
+
+struct lock;
+
+enum { LOG_RECENT_MAX = 16 };
+
+/* A batch appended lately to the active segment; tail reads find their place here. */
+struct log_recent {
+    int64_t offset_first, offset_last;
+    uint32_t position;
+};
+
+struct log {
+    struct io *io;
+    struct log_dir *dir; /* NULL: stands alone */
+    struct lock *lock;   /* of the holder; NULL: detached */
+    struct log_path *path;
+    struct file_cache *cache;
+    char *topic;
+    int32_t partition;
+    bool failed, closed;
+    bool has_topic_id;
+    bool files_created; /* since the last flush: the folder must be synced too */
+    struct uuid topic_id;
+    struct log_config config;
+    int64_t jitter_ms; /* of the active segment */
+
+    struct segment **segments; /* by base offset; at least one while open */
+    uint32_t segment_count, segment_capacity;
+    int64_t size; /* bytes of all segments */
+
+    int64_t start, end, high_watermark, recovery_point;
+    int64_t unflushed_size;     /* bytes at or after the recovery point, as far as known */
+    int64_t unflushed_since_ms; /* monotonic; when the first of them came */
+
+    struct producer_state producers;
+    int64_t *snapshots; /* offsets of the snapshot files, rising */
+    uint32_t snapshot_count, snapshot_capacity;
+
+    struct leader_epochs epochs;
+    bool epochs_written; /* a flush under way writes their file */
+
+    struct log_recent *recent; /* ring; NULL until the first append */
+    uint32_t recent_count, recent_next;
+    /* The last bound that had to be looked up: the batch of `bound_offset` starts there. */
+    int64_t bound_offset;
+    struct segment *bound_segment; /* compared only, never followed */
+    uint32_t bound_position;
+
+    /* Of store/log_dirs. */
+    char *name;     /* TOPIC-PARTITION, the key in its table */
+    int64_t serial; /* tells this log from a later one at the same address */
+    struct list dirty_link;
+};
+
+static inline struct segment *log_active(const struct log *log)
+{
+    return log->segments[log->segment_count - 1];
+}
+
+/* Takes the log's folder offline when `err` says that the disk failed; passes `err` on. */
+enum err log_check(struct log *log, enum err err, const char *what);
+
+/* ---- segments (log.c) ------------------------------------------------------------------------ */
+
+void log_add_segment(struct log *log, struct segment *segment); /* takes the reference; last */
+/* Takes segments [from, from + count) out: their files are renamed to .deleted and given to the
+ * folder's queue of delayed deletions (a log that stands alone unlinks them). */
+enum err log_drop_segments(struct log *log, uint32_t from, uint32_t count);
+/* Index of the last segment whose base is <= offset; 0 when none is. */
+uint32_t log_segment_index(const struct log *log, int64_t offset);
+/* Creates an empty active segment at `base`. */
+enum err log_new_segment(struct log *log, int64_t base);
+/* Rolls; the new segment begins at `base` (>= LEO). */
+enum err log_roll_at(struct log *log, int64_t base);
+void log_mark_unflushed(struct log *log, int64_t size);
+
+/* ---- producer snapshots (log_producers.c) -----------------------------------------------------
+ */
+
+void log_snapshot_add(struct log *log, int64_t offset);
+/* Writes the snapshot of the present state, valid up to `offset`, unless there is one. */
+enum err log_snapshot_take(struct log *log, int64_t offset);
+/* Deletes snapshots below `below` and above `above`. */
+void log_snapshots_delete(struct log *log, int64_t below, int64_t above);
+/* Keeps those that a segment's base or the newest stray one explains, as Kafka does at start. */
+void log_snapshots_delete_stray(struct log *log);
+/* Fills log->producers up to `offset_end` from the newest good snapshot at or below it and the
+ * batches after that. */
+enum err log_producers_rebuild(struct log *log, int64_t offset_end);
+/* What one batch of magic 2 says about its producer. ERR_NOT_FOUND: nothing. `bytes` is the whole
+ * batch, or for a data batch at least its head. */
+enum err log_producer_input(struct slice bytes, int64_t offset_first,
+                            struct producer_input *ret_input);
+/* Replays a batch of the log into log->producers. With `txn_segment` the aborted transactions it
+ * ends go into that segment's index. */
+enum err log_producer_replay(struct log *log, const struct producer_input *input,
+                             struct segment *txn_segment);
+/* Appends the aborted ones of `changes` to the segment's transaction index. */
+enum err log_index_aborted(struct log *log, struct segment *segment,
+                           const struct producer_changes *changes);
+
+/* ---- loading (log_recover.c) ------------------------------------------------------------------
+ */
+
+enum err log_load(struct log *log, const struct log_open_options *options, bool *ret_recovered);
+
+/* ---- reading (log_read.c) ---------------------------------------------------------------------
+ */
+
+/* Where the batch that holds `offset` starts in `segment`; ERR_NOT_FOUND: behind its end. */
+enum err log_position(struct log *log, struct segment *segment, int64_t offset,
+                      uint32_t *ret_position, struct log_recent *ret_batch);
+void log_recent_add(struct log *log, int64_t offset_first, int64_t offset_last, uint32_t position);
+void log_recent_clear(struct log *log);
+
+#endif

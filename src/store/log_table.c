@@ -1,0 +1,191 @@
+/* The table of a node's logs: finding, creating, deleting, walking; attaching a log to the lock of
+ * its partition. The table's lock (LOCK_TABLE) covers it, and also each log's `lock` pointer: a
+ * background job holds it until it has taken the log's own lock, and log_detach takes it, so that
+ * on return from log_detach no job is in the log. */
+#include "store/log_dir.h"
+
+#include "base/ensure.h"
+#include "base/mem.h"
+#include "os/diag.h"
+
+#include <stdio.h>
+
+enum { NAME_MAX_SIZE = 300, FOLDER_NAME_MAX = 255, ID_HEX = 32 };
+
+static struct slice name_of(struct slice topic, int32_t partition, char text[NAME_MAX_SIZE])
+{
+    int size = snprintf(text, NAME_MAX_SIZE, "%.*s-%d", SLICE_FMT(topic), partition);
+    return slice_of(text, size < NAME_MAX_SIZE ? (size_t)size : 0);
+}
+
+void log_attach(struct log *log, struct lock *lock)
+{
+    __atomic_store_n(&log->lock, lock, __ATOMIC_RELEASE);
+}
+
+void log_detach(struct log *log)
+{
+    if (!log->dir) {
+        log->lock = NULL;
+        return;
+    }
+    struct log_dirs *dirs = log->dir->dirs;
+    lock_take(&dirs->table_lock);
+    __atomic_store_n(&log->lock, NULL, __ATOMIC_RELEASE);
+    lock_release(&dirs->table_lock);
+}
+
+struct log *log_dirs_get(struct log_dirs *dirs, struct slice topic, int32_t partition)
+{
+    char text[NAME_MAX_SIZE];
+    struct slice name = name_of(topic, partition, text);
+    lock_take(&dirs->table_lock);
+    struct log *log = map_get(&dirs->logs, name);
+    lock_release(&dirs->table_lock);
+    return log;
+}
+
+void log_dirs_each(struct log_dirs *dirs, void (*visit)(void *context, struct log *log),
+                   void *context)
+{
+    lock_take(&dirs->table_lock);
+    for (size_t i = 0; i < map_count(&dirs->logs); i++)
+        visit(context, map_at(&dirs->logs, i));
+    lock_release(&dirs->table_lock);
+}
+
+int32_t log_dirs_log_count(struct log_dirs *dirs)
+{
+    lock_take(&dirs->table_lock);
+    int32_t count = (int32_t)map_count(&dirs->logs);
+    lock_release(&dirs->table_lock);
+    return count;
+}
+
+int64_t log_dirs_watermark(struct log_dirs *dirs, struct slice topic, int32_t partition)
+{
+    int64_t offset;
+    for (int i = 0; i < dirs->dir_count; i++)
+        if (checkpoint_get(&dirs->dirs[i]->watermarks, topic, partition, &offset))
+            return offset;
+    return -1;
+}
+
+/* ---- creating ---------------------------------------------------------------------------------
+ */
+
+static struct log_dir *emptiest(struct log_dirs *dirs)
+{
+    struct log_dir *best = NULL;
+    for (int i = 0; i < dirs->dir_count; i++) {
+        struct log_dir *dir = dirs->dirs[i];
+        if (log_dir_online(dir) && (!best || dir->log_count < best->log_count))
+            best = dir;
+    }
+    return best;
+}
+
+static enum err open_new(struct log_dir *dir, struct slice topic, int32_t partition,
+                         const struct uuid *topic_id, const struct log_config *config,
+                         struct log **ret_log)
+{
+    char *path = mem_printf("%s/%.*s-%d", dir->path, SLICE_FMT(topic), partition);
+    struct log_open_options options = {.io = dir->dirs->io,
+                                       .dir = dir,
+                                       .path = path,
+                                       .topic = topic,
+                                       .partition = partition,
+                                       .config = *config};
+    struct log *log;
+    enum err err = log_open(&options, &log);
+    mem_free(path);
+    if (err)
+        return log_dir_check(dir, err, "create partition");
+    err = log_set_topic_id(log, topic_id);
+    if (err) {
+        log_free(log);
+        return err;
+    }
+    *ret_log = log;
+    return ERR_NONE;
+}
+
+enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slice topic,
+                         int32_t partition, const struct uuid *topic_id,
+                         const struct log_config *config, struct log **ret_log)
+{
+    struct log *log = log_dirs_get(dirs, topic, partition);
+    if (log) {
+        *ret_log = log;
+        return ERR_NONE;
+    }
+    lock_take(&dirs->table_lock);
+    if (!dir)
+        dir = emptiest(dirs);
+    if (dir)
+        dir->log_count++; /* counted early, so that creations side by side spread */
+    lock_release(&dirs->table_lock);
+    if (!dir)
+        return ERR_KAFKA_STORAGE_ERROR;
+    enum err err = log_dir_online(dir) ? ERR_NONE : ERR_KAFKA_STORAGE_ERROR;
+    if (!err)
+        err = open_new(dir, topic, partition, topic_id, config, &log);
+    lock_take(&dirs->table_lock);
+    if (err)
+        dir->log_count--;
+    else
+        ENSURE(!map_put(&dirs->logs, slice_str(log->name), log));
+    lock_release(&dirs->table_lock);
+    if (!err)
+        *ret_log = log;
+    return err;
+}
+
+/* ---- deleting ---------------------------------------------------------------------------------
+ */
+
+/* NAME.HEX-delete; the topic's part is cut so that the name fits a file name. */
+static char *deleted_path(struct log *log, const char *suffix)
+{
+    uint8_t random[ID_HEX / 2];
+    io_random(log->io, random, sizeof random);
+    char hex[ID_HEX + 1];
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(hex + 2 * i, 3, "%02x", random[i]);
+    char tail[NAME_MAX_SIZE];
+    int tail_size = snprintf(tail, sizeof tail, "-%d.%s%s", log->partition, hex, suffix);
+    int topic_max = FOLDER_NAME_MAX - tail_size;
+    return mem_printf("%s/%.*s%s", log->dir->path, topic_max, log->topic, tail);
+}
+
+enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
+{
+    struct log_dir *dir = log->dir;
+    lock_take(&dirs->table_lock);
+    ENSURE(map_remove(&dirs->logs, slice_str(log->name)) == log);
+    log->lock = NULL;
+    dir->log_count--;
+    lock_take(&dir->lock);
+    list_remove(&log->dirty_link);
+    lock_release(&dir->lock);
+    lock_release(&dirs->table_lock);
+
+    enum err err = ERR_NONE;
+    if (log_dir_online(dir)) {
+        char *path = deleted_path(log, stray ? "-stray" : "-delete");
+        err = io_rename(dirs->io, log->path->text, path);
+        if (!err) {
+            /* Segments that readers or the deletion queue still hold find their files there. */
+            char *before = log->path->text;
+            log->path->text = path;
+            mem_free(before);
+            if (!stray)
+                log_dir_delete_folder_later(dir, path, log->config.file_delete_delay_ms);
+        } else {
+            mem_free(path);
+            log_dir_check(dir, err, "rename to -delete");
+        }
+    }
+    log_free(log);
+    return err;
+}

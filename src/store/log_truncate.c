@@ -1,0 +1,75 @@
+/* Cutting the end of a log off, or all of it: a follower that diverged from its leader, the
+ * metadata log after a snapshot. Under the log's lock. Answers to Kafka's UnifiedLog.truncateTo and
+ * truncateFullyAndStartAt; the batch that holds the target goes, too. */
+#include "base/mem.h"
+#include "os/io.h"
+#include "store/log_dir_hooks.h"
+#include "store/log_state.h"
+#include "store/txn_index.h"
+
+static enum err cut_active(struct log *log, int64_t offset)
+{
+    struct segment *segment = log_active(log);
+    uint32_t position;
+    enum err err = log_position(log, segment, offset, &position, NULL);
+    if (err == ERR_NOT_FOUND) {
+        position = segment->size;
+        err = ERR_NONE;
+    }
+    if (err)
+        return err;
+    uint32_t size_before = segment->size;
+    err = segment_truncate(segment, log->config.index_interval, position, offset);
+    if (!err)
+        err = txn_index_truncate(segment, offset);
+    log->size -= size_before - segment->size;
+    return err;
+}
+
+enum err log_truncate_to(struct log *log, int64_t offset)
+{
+    if (log_failed(log) || log->closed)
+        return ERR_KAFKA_STORAGE_ERROR;
+    if (offset >= log->end)
+        return ERR_NONE;
+    if (offset < log->segments[0]->base)
+        return log_truncate_fully(log, offset);
+    uint32_t keep = log_segment_index(log, offset) + 1;
+    enum err err = log_drop_segments(log, keep, log->segment_count - keep);
+    if (err)
+        return err;
+    /* Positions of what was appended lately hold no more. */
+    log_recent_clear(log);
+    err = cut_active(log, offset);
+    if (err)
+        return log_check(log, err, "truncate");
+    log->end = offset;
+    if (log->start > offset)
+        log->start = offset;
+    if (log->recovery_point > offset)
+        log->recovery_point = offset;
+    leader_epochs_truncate_end(&log->epochs, offset);
+    log_snapshots_delete(log, 0, offset);
+    err = log_producers_rebuild(log, offset);
+    if (log->high_watermark > offset)
+        log->high_watermark = offset;
+    producer_state_settle(&log->producers, log->high_watermark);
+    return log_check(log, err, "truncate");
+}
+
+enum err log_truncate_fully(struct log *log, int64_t offset)
+{
+    if (log_failed(log) || log->closed)
+        return ERR_KAFKA_STORAGE_ERROR;
+    enum err err = log_drop_segments(log, 0, log->segment_count);
+    if (!err)
+        err = log_new_segment(log, offset);
+    if (err)
+        return err;
+    log->start = log->end = log->high_watermark = log->recovery_point = offset;
+    log->unflushed_size = 0;
+    leader_epochs_clear(&log->epochs);
+    log_snapshots_delete(log, INT64_MAX, 0);
+    producer_state_clear(&log->producers);
+    return ERR_NONE;
+}

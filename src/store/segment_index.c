@@ -1,0 +1,49 @@
+/* Makes the offset and time indexes of a segment again from its batches, as recovery and a damaged
+ * index file need it. Same rule as when appending: an entry before a batch once more than
+ * index.interval.bytes went by since the last one. Under the log's lock, or recovery. */
+#include "store/segment.h"
+
+#include "base/mem.h"
+#include "os/io.h"
+
+static enum err empty_file(struct segment *segment, enum segment_file kind, struct index *index)
+{
+    index_fini(index);
+    index_init(index, index->entry_size);
+    int fd;
+    enum err err = log_file_pin(&segment->files[kind], true, &fd);
+    if (err)
+        return err;
+    err = io_truncate(segment_io(segment), fd, 0);
+    log_file_unpin(&segment->files[kind]);
+    return err;
+}
+
+enum err segment_rebuild_indexes(struct segment *segment, int32_t index_interval)
+{
+    enum err err = empty_file(segment, SEGMENT_INDEX, &segment->offsets);
+    if (!err)
+        err = empty_file(segment, SEGMENT_TIME_INDEX, &segment->times);
+    int fd;
+    if (!err)
+        err = log_file_pin(&segment->files[SEGMENT_LOG], false, &fd);
+    if (err)
+        return err;
+    uint8_t *window = mem_alloc(SEGMENT_SCAN_HEAP);
+    struct segment_scan scan;
+    segment_scan_init(&scan, segment_io(segment), fd, 0, segment->size, window, SEGMENT_SCAN_HEAP);
+    segment->indexed = segment->times_known = true;
+    segment->max_timestamp = -1;
+    segment->max_timestamp_offset = segment->base;
+    segment->first_timestamp = -1;
+    segment->size = 0;
+    segment->index_gap = 0;
+    struct batch_info info;
+    uint32_t position;
+    while (!(err = segment_scan_next(&scan, &info, &position)))
+        segment_add_batch(segment, index_interval, info.size, info.offset_last, info.max_timestamp);
+    segment->size = scan.end;
+    mem_free(window);
+    log_file_unpin(&segment->files[SEGMENT_LOG]);
+    return err == ERR_NOT_FOUND ? segment_write_indexes(segment, true) : err;
+}

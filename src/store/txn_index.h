@@ -1,0 +1,28 @@
+/* The transaction index of a segment (.txnindex): one entry for each aborted transaction whose
+ * marker lies in the segment. The file exists only once there was an abort. Under the log's lock.
+ */
+#ifndef KLAMM_STORE_TXN_INDEX_H
+#define KLAMM_STORE_TXN_INDEX_H
+
+#include "store/segment.h"
+
+enum { TXN_INDEX_ENTRY_SIZE = 34 };
+
+struct txn_index_entry {
+    int64_t producer_id;
+    int64_t offset_first;
+    int64_t offset_last; /* of the abort marker */
+    int64_t last_stable; /* last stable offset after it */
+};
+
+/* Makes segment->txn_count known. ERR_CORRUPT when the file is no transaction index (recovery
+ * makes it again). */
+enum err txn_index_load(struct segment *segment);
+enum err txn_index_append(struct segment *segment, const struct txn_index_entry *entry);
+/* Reads `count` entries from `at` on. */
+enum err txn_index_read(struct segment *segment, uint32_t at, uint32_t count,
+                        struct txn_index_entry *ret_entries);
+/* Keeps entries whose marker lies below `offset_next`. */
+enum err txn_index_truncate(struct segment *segment, int64_t offset_next);
+
+#endif

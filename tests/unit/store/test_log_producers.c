@@ -1,0 +1,93 @@
+#include "store/log.h"
+
+#include "store_fixture.h"
+
+static void are_told_in_order_of_id(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    store_open(f);
+    assert_int_equal(store_produce(f, 9, 2, 0, 4, false, 100, &a), ERR_NONE);
+    assert_int_equal(store_produce(f, 3, 0, 0, 1, true, 200, &a), ERR_NONE);
+    struct arena arena;
+    int32_t count;
+    arena_init(&arena);
+    struct log_producer *list = log_producers(f->log, &arena, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(list[0].producer_id, 3);
+    assert_int_equal(list[0].txn_offset_first, 4);
+    assert_int_equal(list[1].producer_id, 9);
+    assert_int_equal(list[1].producer_epoch, 2);
+    assert_int_equal(list[1].last_sequence, 3);
+    assert_int_equal(list[1].last_timestamp, 103);
+    assert_int_equal(list[1].coordinator_epoch, -1);
+    assert_int_equal(list[1].txn_offset_first, -1);
+    arena_fini(&arena);
+}
+
+static void come_back_from_snapshot_and_log(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    store_open(f);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(store_produce(f, i % 3, 0, i / 3 * 2, 2, true, 100, &a), ERR_NONE);
+        if (i == 4)
+            assert_int_equal(log_roll(f->log), ERR_NONE);
+    }
+    assert_int_equal(store_mark(f, 0, 0, true, 0, 100, &a), ERR_NONE);
+    /* The damaged snapshot is left out; all is found in the batches. */
+    store_poke(f, "00000000000000000010.snapshot", 20, "#", 1);
+    store_crash(f, 10);
+    assert_int_equal(log_last_stable(f->log), 2);
+    assert_int_equal(store_produce(f, 1, 0, 4, 2, true, 100, &a), ERR_NONE);
+    assert_true(a.duplicate);
+    assert_int_equal(store_produce(f, 2, 0, 4, 2, true, 100, &a), ERR_NONE);
+    assert_false(a.duplicate);
+}
+
+static void idle_ones_are_forgotten(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    f->options.config.producer_expiry_ms = 1000;
+    store_open(f);
+    assert_int_equal(store_produce(f, 9, 0, 0, 1, false, 100, &a), ERR_NONE);
+    log_expire_producers(f->log, 1099);
+    assert_int_equal(store_produce(f, 9, 0, 5, 1, false, 100, &a),
+                     ERR_OUT_OF_ORDER_SEQUENCE_NUMBER);
+    log_expire_producers(f->log, 1100);
+    assert_int_equal(store_produce(f, 9, 0, 5, 1, false, 100, &a), ERR_NONE);
+}
+
+static void old_snapshots_go_with_their_segments(void **state)
+{
+    struct store_fixture *f = *state;
+    store_open(f);
+    for (int i = 0; i < 3; i++) {
+        store_append(f, 1, 10, 1000);
+        assert_int_equal(log_roll(f->log), ERR_NONE);
+    }
+    assert_int_equal(store_file_size(f, "00000000000000000001.snapshot"), 10);
+    assert_int_equal(log_set_start(f->log, 2), ERR_NONE);
+    log_apply_retention(f->log, 0);
+    assert_int_equal(store_file_size(f, "00000000000000000001.snapshot"), -1);
+    assert_int_equal(store_file_size(f, "00000000000000000002.snapshot"), 10);
+    /* Stray ones go at start, but for the newest. */
+    store_append(f, 2, 10, 1000);
+    store_poke(f, "00000000000000000004.snapshot", 0, "x", 1);
+    store_reopen(f);
+    assert_int_equal(store_file_size(f, "00000000000000000004.snapshot"), -1);
+    assert_int_equal(store_file_size(f, "00000000000000000005.snapshot"), 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(are_told_in_order_of_id),
+        STORE_TEST(come_back_from_snapshot_and_log),
+        STORE_TEST(idle_ones_are_forgotten),
+        STORE_TEST(old_snapshots_go_with_their_segments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

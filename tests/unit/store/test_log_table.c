@@ -1,0 +1,67 @@
+#include "store/log_dirs.h"
+
+#include "dirs_fixture.h"
+#include "store_fixture.h"
+
+static void logs_spread_over_folders(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 2);
+    dirs_open(&x);
+    int in[2] = {0};
+    for (int i = 0; i < 10; i++) {
+        struct log *log = dirs_create(&x, "t", i);
+        in[log_dir_of(log) == log_dirs_at(x.dirs, 1)]++;
+        assert_ptr_equal(log_dirs_get(x.dirs, SLICE_LIT("t"), i), log);
+        assert_ptr_equal(dirs_create(&x, "t", i), log);
+    }
+    assert_int_equal(in[0], 5);
+    assert_int_equal(log_dirs_log_count(x.dirs), 10);
+    assert_null(log_dirs_get(x.dirs, SLICE_LIT("t"), 10));
+    struct uuid id;
+    assert_true(log_topic_id(log_dirs_get(x.dirs, SLICE_LIT("t"), 3), &id));
+    assert_int_equal(id.bytes[3], 't');
+    dirs_end(&x);
+}
+
+static void detached_logs_are_left_alone(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 1);
+    dirs_open(&x);
+    struct log *log = dirs_create(&x, "t", 0);
+    struct lock lock;
+    lock_init(&lock, LOCK_PARTITION);
+    log_attach(log, &lock);
+    dirs_append(&x, log, 1);
+    log_dirs_run_now(x.dirs, 0);
+    assert_int_equal(log_recovery_point(log), 1);
+    log_detach(log);
+    lock_fini(&lock);
+    log_dirs_run_now(x.dirs, 0);
+    assert_int_equal(log_dirs_delete(x.dirs, log, true), ERR_NONE);
+    dirs_end(&x);
+}
+
+static void long_names_are_cut(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 1);
+    dirs_open(&x);
+    char topic[250];
+    memset(topic, 'n', 249);
+    topic[249] = 0;
+    struct log *log = dirs_create(&x, topic, 7);
+    assert_int_equal(log_dirs_delete(x.dirs, log, false), ERR_NONE);
+    dirs_end(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(logs_spread_over_folders),
+        STORE_TEST(detached_logs_are_left_alone),
+        STORE_TEST(long_names_are_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
