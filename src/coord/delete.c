@@ -11,19 +11,13 @@
 #include "wire/codec.h"
 #include "wire_delete_groups.h"
 
-/* Group ids of one request, kept by the reply's arena. */
-struct delete_ids {
-    const struct slice *items;
-    int32_t count;
-};
-
+/* Changes the answer in place: other parts of the request may be using its arena by then. */
 static void delete_done(struct coord_shard *shard, struct shard_write *write, enum err error)
 {
-    struct coord_reply *reply = write->reply;
-    const struct delete_ids *ids = reply->request;
-    if (error)
-        coord_answer_delete_groups(error, ids->items, ids->count, reply->arena, reply->response);
-    shard_reply_complete(shard, reply);
+    struct delete_groups_response *response = write->reply->response;
+    for (int32_t i = 0; error && i < response->results_count; i++)
+        response->results[i].error_code = err_to_wire(error);
+    shard_reply_complete(shard, write->reply);
 }
 
 static enum err check_delete(const struct group *group)
@@ -63,9 +57,7 @@ void coord_groups_delete(struct coord_shard *shard, const struct coord_event *ev
 {
     enum err state;
     shard_enter(shard, event, update, &state);
-    struct delete_ids *ids = arena_alloc(reply->arena, sizeof *ids);
-    *ids = (struct delete_ids){group_ids, group_id_count};
-    shard_reply_begin(shard, reply, ids);
+    shard_reply_begin(shard, reply);
     coord_answer_delete_groups(state, group_ids, group_id_count, reply->arena, reply->response);
     struct delete_groups_response *response = reply->response;
     struct shard_records records;

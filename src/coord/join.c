@@ -383,7 +383,7 @@ void coord_groups_join(struct coord_shard *shard, const struct coord_event *even
 {
     enum err state;
     shard_enter(shard, event, update, &state);
-    shard_reply_begin(shard, reply, request);
+    shard_reply_begin(shard, reply);
     struct join join = {
         .shard = shard,
         .request = request,

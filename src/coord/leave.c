@@ -63,7 +63,7 @@ void coord_groups_leave(struct coord_shard *shard, const struct coord_event *eve
 {
     enum err err;
     shard_enter(shard, event, update, &err);
-    shard_reply_begin(shard, reply, request);
+    shard_reply_begin(shard, reply);
     if (request->group_id.size == 0)
         err = ERR_INVALID_GROUP_ID;
     struct leave_group_response *response = reply->response;

@@ -112,10 +112,12 @@ static void commit_topic(struct coord_shard *shard, const struct offset_commit_r
 
 static void commit_done(struct coord_shard *shard, struct shard_write *write, enum err error)
 {
-    struct coord_reply *reply = write->reply;
-    if (error)
-        coord_answer_offset_commit(error, reply->request, reply->arena, reply->response);
-    shard_reply_complete(shard, reply);
+    struct offset_commit_response *response = write->reply->response;
+    for (int32_t t = 0; error && t < response->topics_count; t++) {
+        for (int32_t p = 0; p < response->topics[t].partitions_count; p++)
+            response->topics[t].partitions[p].error_code = err_to_wire(error);
+    }
+    shard_reply_complete(shard, write->reply);
 }
 
 void coord_offsets_commit(struct coord_shard *shard, const struct coord_event *event,
@@ -124,7 +126,7 @@ void coord_offsets_commit(struct coord_shard *shard, const struct coord_event *e
 {
     enum err err;
     shard_enter(shard, event, update, &err);
-    shard_reply_begin(shard, reply, request);
+    shard_reply_begin(shard, reply);
     struct group *group = err ? NULL : shard_group(shard, request->group_id);
     if (!err)
         err = check_commit(group, event->version, request);
@@ -203,7 +205,7 @@ void coord_offsets_delete(struct coord_shard *shard, const struct coord_event *e
 {
     enum err err;
     shard_enter(shard, event, update, &err);
-    shard_reply_begin(shard, reply, request);
+    shard_reply_begin(shard, reply);
     if (request->group_id.size == 0)
         err = ERR_INVALID_GROUP_ID;
     const struct group *group = err ? NULL : shard_group(shard, request->group_id);

@@ -66,7 +66,8 @@ struct coord_event {
  * The request struct given with it and all it points to must live until `done`, too. `response` is
  * the caller's response struct of that API, initialised by the coordinator (wire_init) and
  * complete when `done` runs; its pieces are in `arena` (used by the coordinator, under its lock,
- * until then). ThrottleTimeMs is left 0. Every reply is completed exactly once. A client that has
+ * until then, and by OffsetCommit, OffsetDelete, DeleteGroups only before the call returns).
+ * ThrottleTimeMs is left 0. Every reply is completed exactly once. A client that has
  * gone away does not take its parked reply back: `done` still comes. */
 struct coord_reply {
     struct arena *arena;
@@ -74,7 +75,6 @@ struct coord_reply {
     void (*done)(struct coord_reply *reply); /* from coord_update_deliver, no lock held */
     /* Private to coord. */
     struct list link;
-    void *request;
     int16_t version;
     bool completed;
 };

@@ -56,10 +56,9 @@ void shard_leave(struct coord_shard *shard)
     shard->update = NULL;
 }
 
-void shard_reply_begin(struct coord_shard *shard, struct coord_reply *reply, const void *request)
+void shard_reply_begin(struct coord_shard *shard, struct coord_reply *reply)
 {
     list_init(&reply->link);
-    reply->request = (void *)(uintptr_t)request;
     reply->version = shard->event->version;
     reply->completed = false;
 }

@@ -97,7 +97,7 @@ bool shard_enter(struct coord_shard *shard, const struct coord_event *event,
 void shard_leave(struct coord_shard *shard);
 
 /* Prepares a reply for this call; the response struct is the caller's to fill. */
-void shard_reply_begin(struct coord_shard *shard, struct coord_reply *reply, const void *request);
+void shard_reply_begin(struct coord_shard *shard, struct coord_reply *reply);
 /* Hands it over to the update. */
 void shard_reply_complete(struct coord_shard *shard, struct coord_reply *reply);
 

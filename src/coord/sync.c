@@ -113,7 +113,7 @@ void coord_groups_sync(struct coord_shard *shard, const struct coord_event *even
 {
     enum err err;
     shard_enter(shard, event, update, &err);
-    shard_reply_begin(shard, reply, request);
+    shard_reply_begin(shard, reply);
     if (request->group_id.size == 0)
         err = ERR_INVALID_GROUP_ID;
     if (event->version >= SYNC_PROTOCOL_SINCE &&
@@ -146,7 +146,7 @@ void coord_groups_heartbeat(struct coord_shard *shard, const struct coord_event 
 {
     enum err err;
     shard_enter(shard, event, update, &err);
-    shard_reply_begin(shard, reply, request);
+    shard_reply_begin(shard, reply);
     if (request->group_id.size == 0)
         err = ERR_INVALID_GROUP_ID;
     else if (!err)
