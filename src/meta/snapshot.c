@@ -7,8 +7,8 @@
 
 #include "meta/features.h"
 #include "meta/image_data.h"
-#include "meta/records_build.h"
 #include "meta/records.h"
+#include "meta/records_build.h"
 #include "wire_metadata_records.h"
 
 struct writer {

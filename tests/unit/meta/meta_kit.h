@@ -109,10 +109,17 @@ static inline void kit_broker(struct kit *kit, int32_t id, int64_t epoch, bool f
     r.end_points[0].name = SLICE_LIT("PLAINTEXT");
     r.end_points[0].host = SLICE_LIT("localhost");
     r.end_points[0].port = 9092;
-    register_broker_record_features_new(&kit->arena, &r, 1);
-    r.features[0].name = SLICE_LIT("metadata.version");
-    r.features[0].min_supported_version = 7;
-    r.features[0].max_supported_version = 33;
+    static const struct {
+        const char *name;
+        int16_t min, max;
+    } features[] = {
+        {"metadata.version", 7, 33}, {"share.version", 0, 2}, {"transaction.version", 0, 2}};
+    register_broker_record_features_new(&kit->arena, &r, 3);
+    for (int i = 0; i < 3; i++) {
+        r.features[i].name = slice_str(features[i].name);
+        r.features[i].min_supported_version = features[i].min;
+        r.features[i].max_supported_version = features[i].max;
+    }
     meta_records_add(&kit->records, &wire_register_broker_record, 4, &r);
 }
 

@@ -1,0 +1,226 @@
+/* IncrementalAlterConfigs and AlterConfigs; see controller.h. The rules for values are conf's
+ * (conf/dynamic.h); here are resources: which exist, which may be named, what a request may not do
+ * twice. Each resource stands for itself; answers come in the order of the request.
+ *
+ * While eligible leader replicas are on, min.insync.replicas decides who is eligible: it must be
+ * set for the whole cluster and not for single brokers, and each change of it empties the ELR of
+ * the topics concerned (ClearElrRecord). */
+#include "meta/controller_internal.h"
+
+#include "wire_alter_configs.h"
+#include "wire_incremental_alter_configs.h"
+#include "wire_metadata_records.h"
+
+#define MIN_ISR SLICE_LIT("min.insync.replicas")
+
+bool controller_elr_enabled(const struct controller *c)
+{
+    return meta_image_feature(c->image, FEATURE_ELR_VERSION) > 0 &&
+           (controller_version(c)->flags & META_HAS_ELR);
+}
+
+void controller_add_configs(struct controller *c, int8_t type, struct slice resource,
+                            struct conf_changes changes)
+{
+    bool min_isr = false;
+    for (int32_t i = 0; i < changes.count; i++) {
+        struct config_record r;
+        wire_init(&wire_config_record, &r);
+        r.resource_type = type;
+        r.resource_name = resource;
+        r.name = changes.items[i].name;
+        r.value = changes.items[i].value;
+        meta_records_add(c->records, &wire_config_record, 0, &r);
+        min_isr = min_isr || slice_eq(r.name, MIN_ISR);
+    }
+    bool whole_cluster = type == META_RESOURCE_BROKER && resource.size == 0;
+    if (!min_isr || !controller_elr_enabled(c) || (type != META_RESOURCE_TOPIC && !whole_cluster))
+        return;
+    struct clear_elr_record r;
+    wire_init(&wire_clear_elr_record, &r);
+    r.topic_name = whole_cluster ? SLICE_LIT("") : resource;
+    meta_records_add(c->records, &wire_clear_elr_record, 0, &r);
+}
+
+/* ---- resources --------------------------------------------------------------------------------
+ */
+
+static struct conf_result ok(void)
+{
+    return (struct conf_result){ERR_NONE, SLICE_NULL};
+}
+
+static struct conf_result no(enum err e, struct slice text)
+{
+    return (struct conf_result){e, text};
+}
+
+static bool type_is_known(int8_t type)
+{
+    return type == META_RESOURCE_TOPIC || type == META_RESOURCE_BROKER ||
+           type == META_RESOURCE_CLIENT_METRICS || type == META_RESOURCE_GROUP;
+}
+
+static struct conf_result check_exists(struct controller *c, int8_t type, struct slice name)
+{
+    if (type == META_RESOURCE_TOPIC && !meta_image_topic(c->image, name))
+        return no(ERR_UNKNOWN_TOPIC_OR_PARTITION,
+                  arena_printf(c->arena, "The topic '%.*s' does not exist.", SLICE_FMT(name)));
+    if (type != META_RESOURCE_BROKER || name.size == 0)
+        return ok();
+    int64_t id;
+    if (!slice_to_i64(name, INT32_MIN, INT32_MAX, &id))
+        return no(ERR_INVALID_REQUEST,
+                  arena_printf(c->arena, "Invalid broker name %.*s", SLICE_FMT(name)));
+    if (!meta_image_broker(c->image, (int32_t)id) && !meta_image_controller(c->image, (int32_t)id))
+        return no(ERR_BROKER_ID_NOT_REGISTERED,
+                  arena_printf(c->arena, "No node with id %d found.", (int32_t)id));
+    return ok();
+}
+
+static struct conf_result check_min_isr(struct controller *c, int8_t type, struct slice name,
+                                        struct conf_changes changes)
+{
+    if (type != META_RESOURCE_BROKER || !controller_elr_enabled(c))
+        return ok();
+    for (int32_t i = 0; i < changes.count; i++) {
+        if (!slice_eq(changes.items[i].name, MIN_ISR))
+            continue;
+        if (name.size > 0)
+            return no(ERR_INVALID_CONFIG, SLICE_LIT("Broker-level min.insync.replicas cannot be "
+                                                    "altered while ELR is enabled."));
+        if (slice_is_null(changes.items[i].value))
+            return no(ERR_INVALID_CONFIG, SLICE_LIT("Cluster-level min.insync.replicas cannot be "
+                                                    "removed while ELR is enabled."));
+    }
+    return ok();
+}
+
+/* The last checks of an alteration, then its records. */
+static struct conf_result settle(struct controller *c, int8_t type, struct slice name,
+                                 struct conf_result altered, struct conf_changes changes,
+                                 bool validate_only)
+{
+    struct conf_result result = altered;
+    if (result.error == ERR_NONE)
+        result = check_exists(c, type, name);
+    if (result.error == ERR_NONE)
+        result = check_min_isr(c, type, name, changes);
+    if (result.error == ERR_NONE && !validate_only)
+        controller_add_configs(c, type, name, changes);
+    return result;
+}
+
+static struct conf_result unknown_type(struct controller *c, int8_t type)
+{
+    return no(ERR_INVALID_REQUEST, arena_printf(c->arena, "Unknown resource type %d", type));
+}
+
+#define TEXT_TWICE SLICE_LIT("Each resource must appear at most once.")
+
+/* ---- IncrementalAlterConfigs ------------------------------------------------------------------
+ */
+
+static bool incremental_is_twice(const struct incremental_alter_configs_request *request,
+                                 int32_t index)
+{
+    for (int32_t i = 0; i < request->resources_count; i++)
+        if (i != index &&
+            request->resources[i].resource_type == request->resources[index].resource_type &&
+            slice_eq(request->resources[i].resource_name, request->resources[index].resource_name))
+            return true;
+    return false;
+}
+
+static struct conf_result incremental_one(struct controller *c,
+                                          const struct incremental_alter_configs_request *request,
+                                          int32_t index)
+{
+    const struct incremental_alter_configs_request_alter_configs_resource *resource =
+        &request->resources[index];
+    if (incremental_is_twice(request, index))
+        return no(ERR_INVALID_REQUEST, TEXT_TWICE);
+    if (!type_is_known(resource->resource_type))
+        return unknown_type(c, resource->resource_type);
+    struct conf_op *ops = arena_array(c->arena, (size_t)resource->configs_count, sizeof *ops);
+    for (int32_t i = 0; i < resource->configs_count; i++)
+        ops[i] = (struct conf_op){resource->configs[i].name,
+                                  (enum conf_op_kind)resource->configs[i].config_operation,
+                                  resource->configs[i].value};
+    struct conf_changes changes = {NULL, 0};
+    struct conf_result altered =
+        conf_alter((enum conf_resource_type)resource->resource_type, resource->resource_name,
+                   controller_config(c),
+                   controller_overrides(c, resource->resource_type, resource->resource_name), ops,
+                   resource->configs_count, c->arena, &changes);
+    return settle(c, resource->resource_type, resource->resource_name, altered, changes,
+                  request->validate_only);
+}
+
+void controller_incremental_alter_configs(struct controller *c,
+                                          const struct incremental_alter_configs_request *request,
+                                          struct incremental_alter_configs_response *response)
+{
+    wire_init(&wire_incremental_alter_configs_response, response);
+    struct incremental_alter_configs_response_alter_configs_resource_response *results =
+        incremental_alter_configs_response_responses_new(c->arena, response,
+                                                         request->resources_count);
+    for (int32_t i = 0; i < request->resources_count; i++) {
+        struct conf_result result = incremental_one(c, request, i);
+        results[i].error_code = err_to_wire(result.error);
+        results[i].error_message = result.message;
+        results[i].resource_type = request->resources[i].resource_type;
+        results[i].resource_name = request->resources[i].resource_name;
+    }
+}
+
+/* ---- AlterConfigs -----------------------------------------------------------------------------
+ */
+
+static bool legacy_is_twice(const struct alter_configs_request *request, int32_t index)
+{
+    for (int32_t i = 0; i < request->resources_count; i++)
+        if (i != index &&
+            request->resources[i].resource_type == request->resources[index].resource_type &&
+            slice_eq(request->resources[i].resource_name, request->resources[index].resource_name))
+            return true;
+    return false;
+}
+
+static struct conf_result legacy_one(struct controller *c,
+                                     const struct alter_configs_request *request, int32_t index)
+{
+    const struct alter_configs_request_alter_configs_resource *resource =
+        &request->resources[index];
+    if (legacy_is_twice(request, index))
+        return no(ERR_INVALID_REQUEST, TEXT_TWICE);
+    if (!type_is_known(resource->resource_type))
+        return unknown_type(c, resource->resource_type);
+    struct conf_pair *wanted =
+        arena_array(c->arena, (size_t)resource->configs_count, sizeof *wanted);
+    for (int32_t i = 0; i < resource->configs_count; i++)
+        wanted[i] = (struct conf_pair){resource->configs[i].name, resource->configs[i].value};
+    struct conf_changes changes = {NULL, 0};
+    struct conf_result altered =
+        conf_alter_all((enum conf_resource_type)resource->resource_type, resource->resource_name,
+                       controller_config(c),
+                       controller_overrides(c, resource->resource_type, resource->resource_name),
+                       (struct conf_pairs){wanted, resource->configs_count}, c->arena, &changes);
+    return settle(c, resource->resource_type, resource->resource_name, altered, changes,
+                  request->validate_only);
+}
+
+void controller_alter_configs(struct controller *c, const struct alter_configs_request *request,
+                              struct alter_configs_response *response)
+{
+    wire_init(&wire_alter_configs_response, response);
+    struct alter_configs_response_alter_configs_resource_response *results =
+        alter_configs_response_responses_new(c->arena, response, request->resources_count);
+    for (int32_t i = 0; i < request->resources_count; i++) {
+        struct conf_result result = legacy_one(c, request, i);
+        results[i].error_code = err_to_wire(result.error);
+        results[i].error_message = result.message;
+        results[i].resource_type = request->resources[i].resource_type;
+        results[i].resource_name = request->resources[i].resource_name;
+    }
+}

@@ -1,0 +1,501 @@
+#include "meta_kit.h"
+
+#include "conf/config.h"
+#include "meta/controller.h"
+#include "meta/features.h"
+#include "wire_messages.h"
+
+#include <stdio.h>
+
+/* One controller over one active broker (id 1, directory kit_id(77)), metadata.version 33. */
+struct desk {
+    struct kit kit;
+    struct config *config;
+    struct controller_settings settings;
+    struct meta_image *image;
+    struct controller c;
+    struct meta_records out;
+    uint8_t random;
+};
+
+static void draw(void *context, void *ret_bytes, size_t size)
+{
+    struct desk *d = context;
+    memset(ret_bytes, ++d->random, size);
+}
+
+static struct config *make_config(const char *extra)
+{
+    struct properties p;
+    properties_init(&p);
+    int line;
+    char text[1024];
+    snprintf(text, sizeof text,
+             "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=C\n"
+             "controller.quorum.voters=1@localhost:9093\n"
+             "listeners=PLAINTEXT://localhost:9092,C://localhost:9093\n"
+             "listener.security.protocol.map=C:PLAINTEXT,PLAINTEXT:PLAINTEXT\n%s",
+             extra);
+    assert_int_equal(properties_parse(&p, slice_str(text), &line), ERR_NONE);
+    struct config *config;
+    char *why = NULL;
+    enum err e = config_new(&p, &config, &why);
+    if (e != ERR_NONE)
+        print_message("%s\n", why);
+    assert_int_equal(e, ERR_NONE);
+    properties_fini(&p);
+    return config;
+}
+
+static void desk_open(struct desk *d, const char *extra)
+{
+    memset(d, 0, sizeof *d);
+    kit_init(&d->kit);
+    meta_records_init(&d->out);
+    d->config = make_config(extra);
+    d->settings = (struct controller_settings){1, d->config, true};
+    kit_feature(&d->kit, "metadata.version", 33);
+    kit_feature(&d->kit, "eligible.leader.replicas.version", 1);
+    kit_feature(&d->kit, "share.version", 2);
+    kit_broker(&d->kit, 1, 5, false);
+    d->image = kit_image(&d->kit, NULL);
+}
+
+static struct controller *begin(struct desk *d)
+{
+    meta_records_clear(&d->out);
+    d->c = (struct controller){.settings = &d->settings,
+                               .image = d->image,
+                               .arena = &d->kit.arena,
+                               .records = &d->out,
+                               .offset_next = 100,
+                               .now_ms = 1,
+                               .random = draw,
+                               .random_context = d};
+    controller_init(&d->c);
+    return &d->c;
+}
+
+static void end(struct desk *d)
+{
+    struct meta_image *next = controller_finish(&d->c, (struct meta_provenance){1, 1, 1});
+    controller_fini(&d->c);
+    meta_image_unref(d->image);
+    d->image = next;
+}
+
+static void desk_close(struct desk *d)
+{
+    meta_image_unref(d->image);
+    meta_records_fini(&d->out);
+    config_unref(d->config);
+    kit_fini(&d->kit);
+}
+
+/* Types of the records of the last decision. */
+static void assert_records(struct desk *d, const char *expected)
+{
+    struct buf out;
+    buf_init(&out);
+    for (int32_t i = 0; i < d->out.count; i++) {
+        struct cursor c = cursor_of(meta_records_at(&d->out, i));
+        cursor_uvarint(&c);
+        buf_printf(&out, "%s%u", i ? " " : "", cursor_uvarint(&c));
+    }
+    assert_slice_eq(buf_slice(&out), expected);
+    buf_fini(&out);
+}
+
+static struct create_topics_response_creatable_topic_result create(
+    struct desk *d, const char *name, int32_t partitions, int16_t replication, const char *key,
+    const char *value, bool validate_only)
+{
+    struct create_topics_request request;
+    struct create_topics_response response;
+    wire_init(&wire_create_topics_request, &request);
+    request.validate_only = validate_only;
+    struct create_topics_request_creatable_topic *t =
+        create_topics_request_topics_new(&d->kit.arena, &request, 1);
+    t->name = slice_str(name);
+    t->num_partitions = partitions;
+    t->replication_factor = replication;
+    if (key) {
+        create_topics_request_creatable_topic_configs_new(&d->kit.arena, t, 1);
+        t->configs[0].name = slice_str(key);
+        t->configs[0].value = slice_str(value);
+    }
+    controller_create_topics(begin(d), &request, &response);
+    end(d);
+    assert_int_equal(response.topics_count, 1);
+    return response.topics[0];
+}
+
+/* Error texts below are those of 4.4.0. */
+static void topics_are_created_with_defaults_and_configs(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "num.partitions=3\n");
+    struct create_topics_response_creatable_topic_result r =
+        create(&d, "t", -1, -1, "retention.ms", "1000", false);
+    assert_int_equal(r.error_code, 0);
+    assert_true(slice_is_null(r.error_message));
+    assert_int_equal(r.num_partitions, 3);
+    assert_int_equal(r.replication_factor, 1);
+    assert_true(r.configs_count > 20);
+    assert_records(&d, "2 4 3 3 3");
+    const struct meta_topic *t = meta_image_topic(d.image, SLICE_LIT("t"));
+    assert_int_equal(t->partition_count, 3);
+    assert_int_equal(t->partitions[2]->leader, 1);
+    assert_int_equal(t->partitions[2]->leader_epoch, 0);
+    struct uuid dir = kit_id(77);
+    assert_true(uuid_eq(&t->partitions[2]->directories[0], &dir));
+    r = create(&d, "m", 1, 1, "min.insync.replicas", "1", false);
+    assert_records(&d, "2 4 28 3");
+    desk_close(&d);
+}
+
+static void what_create_topics_refuses(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "");
+    create(&d, "a_b", 1, 1, NULL, NULL, false);
+    static const struct {
+        const char *name;
+        int32_t partitions;
+        int16_t replication;
+        const char *key, *value;
+        enum err error;
+        const char *text;
+    } cases[] = {
+        {"a_b", 1, 1, NULL, NULL, ERR_TOPIC_ALREADY_EXISTS, "Topic 'a_b' already exists."},
+        {"a.b", 1, 1, NULL, NULL, ERR_INVALID_TOPIC_EXCEPTION,
+         "Topic 'a.b' collides with existing topic: a_b"},
+        {"x", 0, 1, NULL, NULL, ERR_INVALID_PARTITIONS,
+         "Number of partitions was set to an invalid non-positive value."},
+        {"x", 1, 0, NULL, NULL, ERR_INVALID_REPLICATION_FACTOR,
+         "Replication factor must be larger than 0, or -1 to use the default value."},
+        {"x", 1, 3, NULL, NULL, ERR_INVALID_REPLICATION_FACTOR,
+         "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot "
+         "be reached because only 1 broker(s) are registered."},
+        {"x", 1, 1, "retention.ms", NULL, ERR_INVALID_CONFIG,
+         "Null value not supported for topic configs: retention.ms"},
+        {"x", 10001, 1, NULL, NULL, ERR_POLICY_VIOLATION,
+         "Excessively large number of partitions per request."},
+        {"__cluster_metadata", 1, 1, NULL, NULL, ERR_INVALID_REQUEST,
+         "Creation of internal topic __cluster_metadata is prohibited."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct create_topics_response_creatable_topic_result r =
+            create(&d, cases[i].name, cases[i].partitions, cases[i].replication, cases[i].key,
+                   cases[i].value, false);
+        assert_int_equal(r.error_code, cases[i].error);
+        assert_slice_eq(r.error_message, cases[i].text);
+        assert_records(&d, "");
+    }
+    struct create_topics_response_creatable_topic_result r =
+        create(&d, "a_b", 1, 1, NULL, NULL, true);
+    assert_int_equal(r.error_code, ERR_TOPIC_ALREADY_EXISTS);
+    r = create(&d, "only-checked", 1, 1, NULL, NULL, true);
+    assert_int_equal(r.error_code, 0);
+    assert_records(&d, "");
+    assert_null(meta_image_topic(d.image, SLICE_LIT("only-checked")));
+    desk_close(&d);
+}
+
+static void the_offsets_topic_is_created_as_kafka_does(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "offsets.topic.num.partitions=2\noffsets.topic.replication.factor=1\n");
+    struct slice text;
+    assert_int_equal(
+        controller_auto_create_topic(begin(&d), SLICE_LIT("__consumer_offsets"), &text), ERR_NONE);
+    end(&d);
+    assert_records(&d, "2 4 4 4 3 3");
+    const struct meta_config *config =
+        meta_image_config(d.image, META_RESOURCE_TOPIC, SLICE_LIT("__consumer_offsets"));
+    assert_slice_eq(meta_config_get(config, SLICE_LIT("cleanup.policy")), "compact");
+    assert_slice_eq(meta_config_get(config, SLICE_LIT("compression.type")), "producer");
+    assert_slice_eq(meta_config_get(config, SLICE_LIT("segment.bytes")), "104857600");
+    assert_int_equal(
+        controller_auto_create_topic(begin(&d), SLICE_LIT("__consumer_offsets"), &text), ERR_NONE);
+    end(&d);
+    assert_records(&d, "");
+    desk_close(&d);
+}
+
+static void partitions_are_added_and_topics_deleted(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "");
+    create(&d, "t", 1, 1, NULL, NULL, false);
+    struct create_partitions_request grow;
+    struct create_partitions_response grown;
+    wire_init(&wire_create_partitions_request, &grow);
+    create_partitions_request_topics_new(&d.kit.arena, &grow, 2);
+    grow.topics[0].name = SLICE_LIT("t");
+    grow.topics[0].count = 3;
+    grow.topics[0].assignments_count = -1;
+    grow.topics[1].name = SLICE_LIT("nope");
+    grow.topics[1].count = 3;
+    grow.topics[1].assignments_count = -1;
+    controller_create_partitions(begin(&d), &grow, &grown);
+    end(&d);
+    assert_int_equal(grown.results[0].error_code, 0);
+    assert_int_equal(grown.results[1].error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    assert_int_equal(meta_image_topic(d.image, SLICE_LIT("t"))->partition_count, 3);
+    grow.topics_count = 1;
+    controller_create_partitions(begin(&d), &grow, &grown);
+    end(&d);
+    assert_int_equal(grown.results[0].error_code, ERR_INVALID_PARTITIONS);
+    assert_slice_eq(grown.results[0].error_message, "Topic already has 3 partition(s).");
+
+    struct delete_topics_request request;
+    struct delete_topics_response response;
+    wire_init(&wire_delete_topics_request, &request);
+    delete_topics_request_topic_names_new(&d.kit.arena, &request, 3);
+    request.topic_names[0] = SLICE_LIT("nope");
+    request.topic_names[1] = request.topic_names[2] = SLICE_LIT("t");
+    controller_delete_topics(begin(&d), &request, 5, &response);
+    end(&d);
+    assert_int_equal(response.responses_count, 2);
+    assert_int_equal(response.responses[0].error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    assert_int_equal(response.responses[1].error_code, ERR_INVALID_REQUEST);
+    assert_records(&d, "");
+    request.topic_names_count = 2;
+    controller_delete_topics(begin(&d), &request, 5, &response);
+    end(&d);
+    assert_int_equal(response.responses[1].error_code, 0);
+    assert_records(&d, "9");
+    assert_int_equal(meta_image_topic_count(d.image), 0);
+    desk_close(&d);
+}
+
+/* The records of a 4.4.0 node around a stop: isr [], leader -1, ELR [1] when it stops; leader 1
+ * again from the ELR when it comes back. */
+static void leaders_over_a_clean_restart(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "");
+    create(&d, "t", 1, 1, NULL, NULL, false);
+    controller_shutdown_self(begin(&d), 1);
+    end(&d);
+    assert_records(&d, "17 5 17");
+    const struct meta_partition *p = meta_image_topic(d.image, SLICE_LIT("t"))->partitions[0];
+    assert_int_equal(p->leader, -1);
+    assert_int_equal(p->isr_count, 0);
+    assert_int_equal(p->elr_count, 1);
+    assert_int_equal(p->last_elr_count, 1);
+    struct uuid dir = kit_id(77);
+    struct meta_endpoint endpoint = {SLICE_LIT("PLAINTEXT"), SLICE_LIT("h"), 9092, 0};
+    struct controller_registration self = {.node_id = 1,
+                                           .incarnation = kit_id(2),
+                                           .rack = SLICE_NULL,
+                                           .broker_endpoints = &endpoint,
+                                           .broker_endpoint_count = 1,
+                                           .dirs = &dir,
+                                           .dir_count = 1,
+                                           .previous_epoch = 5};
+    controller_register_self(begin(&d), &self);
+    end(&d);
+    assert_records(&d, "27 0 17 17 5");
+    p = meta_image_topic(d.image, SLICE_LIT("t"))->partitions[0];
+    assert_int_equal(p->leader, 1);
+    assert_int_equal(p->leader_epoch, 2);
+    assert_int_equal(p->isr_count, 1);
+    assert_int_equal(p->elr_count, 0);
+    assert_int_equal(p->recovery_state, 0);
+    assert_int_equal(meta_image_broker(d.image, 1)->epoch, 100);
+    assert_true(meta_image_broker_is_active(d.image, 1));
+
+    /* Killed: no clean shutdown file. It leads again as last known leader, recovering. */
+    self.previous_epoch = -1;
+    controller_register_self(begin(&d), &self);
+    end(&d);
+    assert_records(&d, "27 5 0 17 17 5");
+    p = meta_image_topic(d.image, SLICE_LIT("t"))->partitions[0];
+    assert_int_equal(p->leader, 1);
+    assert_int_equal(p->leader_epoch, 4);
+    assert_int_equal(p->recovery_state, 1);
+    assert_int_equal(p->last_elr_count, 0);
+    desk_close(&d);
+}
+
+static struct incremental_alter_configs_response_alter_configs_resource_response alter(
+    struct desk *d, int8_t type, const char *resource, const char *name, const char *value)
+{
+    struct incremental_alter_configs_request request;
+    struct incremental_alter_configs_response response;
+    wire_init(&wire_incremental_alter_configs_request, &request);
+    incremental_alter_configs_request_resources_new(&d->kit.arena, &request, 1);
+    request.resources[0].resource_type = type;
+    request.resources[0].resource_name = slice_str(resource);
+    incremental_alter_configs_request_alter_configs_resource_configs_new(&d->kit.arena,
+                                                                         &request.resources[0], 1);
+    request.resources[0].configs[0].name = slice_str(name);
+    request.resources[0].configs[0].value = slice_str(value);
+    request.resources[0].configs[0].config_operation = value ? 0 : 1;
+    controller_incremental_alter_configs(begin(d), &request, &response);
+    end(d);
+    return response.responses[0];
+}
+
+static void configs_of_resources(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "");
+    create(&d, "t", 1, 1, NULL, NULL, false);
+    struct incremental_alter_configs_response_alter_configs_resource_response r =
+        alter(&d, META_RESOURCE_TOPIC, "t", "retention.ms", "7");
+    assert_int_equal(r.error_code, 0);
+    assert_records(&d, "4");
+    r = alter(&d, META_RESOURCE_TOPIC, "t", "min.insync.replicas", "2");
+    assert_records(&d, "4 28");
+    r = alter(&d, META_RESOURCE_TOPIC, "nope", "retention.ms", "7");
+    assert_int_equal(r.error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    assert_slice_eq(r.error_message, "The topic 'nope' does not exist.");
+    r = alter(&d, META_RESOURCE_BROKER, "", "min.insync.replicas", NULL);
+    assert_int_equal(r.error_code, ERR_INVALID_CONFIG);
+    assert_slice_eq(r.error_message,
+                    "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.");
+    r = alter(&d, META_RESOURCE_BROKER, "1", "min.insync.replicas", "2");
+    assert_slice_eq(r.error_message,
+                    "Broker-level min.insync.replicas cannot be altered while ELR is enabled.");
+    r = alter(&d, 99, "x", "a", "b");
+    assert_int_equal(r.error_code, ERR_INVALID_REQUEST);
+    desk_close(&d);
+}
+
+static struct update_features_response update(struct desk *d, const char *name, int16_t level,
+                                              int8_t type)
+{
+    struct update_features_request request;
+    struct update_features_response response;
+    wire_init(&wire_update_features_request, &request);
+    update_features_request_feature_updates_new(&d->kit.arena, &request, 1);
+    request.feature_updates[0].feature = slice_str(name);
+    request.feature_updates[0].max_version_level = level;
+    request.feature_updates[0].upgrade_type = type;
+    controller_update_features(begin(d), &request, 2, &response);
+    end(d);
+    return response;
+}
+
+/* As kafka-features showed on 4.4.0. */
+static void features_go_up_and_down(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "");
+#define FAILED "The update failed for all features since the following feature had an error: "
+    struct update_features_response r = update(&d, "share.version", 1, 1);
+    assert_slice_eq(r.error_message,
+                    FAILED "Invalid update version 1 for feature share.version. Can't downgrade "
+                           "the version of this feature without setting the upgrade type to "
+                           "either safe or unsafe downgrade.");
+    r = update(&d, "transaction.version", 3, 1);
+    assert_slice_eq(r.error_message,
+                    FAILED "Invalid update version 3 for feature transaction.version. Local "
+                           "controller 1 only supports versions 0-2");
+    r = update(&d, "foo", 1, 1);
+    assert_slice_eq(r.error_message,
+                    FAILED "Invalid update version 1 for feature foo. Local controller 1 does not "
+                           "support this feature.");
+    r = update(&d, "metadata.version", 32, 2);
+    assert_slice_eq(r.error_message,
+                    FAILED "Unsupported metadata.version downgrade from 33 to 32. Refusing to "
+                           "perform the requested downgrade because it might delete metadata "
+                           "information.");
+    assert_int_equal(r.error_code, ERR_INVALID_UPDATE_VERSION);
+    assert_records(&d, "");
+    desk_close(&d);
+}
+
+static void producer_ids_come_in_blocks(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "");
+    int64_t first;
+    int32_t count;
+    for (int64_t i = 0; i < 3; i++) {
+        assert_int_equal(controller_allocate_producer_ids(begin(&d), 1, 5, &first, &count),
+                         ERR_NONE);
+        end(&d);
+        assert_int_equal(first, i * 1000);
+        assert_int_equal(count, 1000);
+    }
+    assert_int_equal(meta_image_next_producer_id(d.image), 3000);
+    assert_int_equal(controller_allocate_producer_ids(begin(&d), 1, 4, &first, &count),
+                     ERR_STALE_BROKER_EPOCH);
+    end(&d);
+    desk_close(&d);
+}
+
+static void elections_and_reassignments_of_one_node(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "");
+    create(&d, "t", 1, 1, NULL, NULL, false);
+    struct elect_leaders_request request;
+    struct elect_leaders_response response;
+    wire_init(&wire_elect_leaders_request, &request);
+    elect_leaders_request_topic_partitions_new(&d.kit.arena, &request, 1);
+    request.topic_partitions[0].topic = SLICE_LIT("t");
+    int32_t *ids = elect_leaders_request_topic_partitions_partitions_new(
+        &d.kit.arena, &request.topic_partitions[0], 2);
+    ids[1] = 9;
+    controller_elect_leaders(begin(&d), &request, &response);
+    end(&d);
+    struct elect_leaders_response_partition_result *r =
+        response.replica_election_results[0].partition_result;
+    assert_int_equal(r[0].error_code, ERR_ELECTION_NOT_NEEDED);
+    assert_int_equal(r[1].error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    assert_slice_eq(r[1].error_message, "No such partition as t-9");
+
+    struct alter_partition_reassignments_request move;
+    struct alter_partition_reassignments_response moved;
+    wire_init(&wire_alter_partition_reassignments_request, &move);
+    alter_partition_reassignments_request_topics_new(&d.kit.arena, &move, 1);
+    move.topics[0].name = SLICE_LIT("t");
+    alter_partition_reassignments_request_reassignable_topic_partitions_new(&d.kit.arena,
+                                                                            &move.topics[0], 1);
+    controller_alter_reassignments(begin(&d), &move, &moved); /* null replicas: cancel */
+    end(&d);
+    assert_int_equal(moved.responses[0].partitions[0].error_code, ERR_NO_REASSIGNMENT_IN_PROGRESS);
+    int32_t two[] = {2};
+    move.topics[0].partitions[0].replicas = two;
+    move.topics[0].partitions[0].replicas_count = 1;
+    controller_alter_reassignments(begin(&d), &move, &moved);
+    end(&d);
+    assert_int_equal(moved.responses[0].partitions[0].error_code, ERR_INVALID_REPLICA_ASSIGNMENT);
+    struct list_partition_reassignments_request list;
+    struct list_partition_reassignments_response listed;
+    wire_init(&wire_list_partition_reassignments_request, &list);
+    controller_list_reassignments(begin(&d), &list, &listed);
+    end(&d);
+    assert_int_equal(listed.topics_count, 0);
+    desk_close(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(topics_are_created_with_defaults_and_configs),
+        cmocka_unit_test(what_create_topics_refuses),
+        cmocka_unit_test(the_offsets_topic_is_created_as_kafka_does),
+        cmocka_unit_test(partitions_are_added_and_topics_deleted),
+        cmocka_unit_test(leaders_over_a_clean_restart),
+        cmocka_unit_test(configs_of_resources),
+        cmocka_unit_test(features_go_up_and_down),
+        cmocka_unit_test(producer_ids_come_in_blocks),
+        cmocka_unit_test(elections_and_reassignments_of_one_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
