@@ -313,9 +313,10 @@ void conn_flush(struct conn *conn)
     struct net *net = conn->home->net;
     size_t sent = 0;
     enum err e = ERR_NONE;
+    bool checked = conn->warm_size == 0;
     if (!outq_empty(&conn->outq)) {
-        size_t size_max = conn->warm_size ? conn->warm_size : CONN_TURN_SIZE;
-        e = outq_send(&conn->outq, net->io, conn->watch.fd, size_max, conn->warm_size == 0, &sent);
+        size_t size_max = checked ? CONN_TURN_SIZE : conn->warm_size;
+        e = outq_send(&conn->outq, net->io, conn->watch.fd, size_max, checked, &sent);
         conn->warm_size -= sent < conn->warm_size ? sent : conn->warm_size;
         count(&conn->home->sent_size, (int64_t)sent);
     }
@@ -339,9 +340,9 @@ void conn_flush(struct conn *conn)
     }
     if (conn->waits_writable)
         return;
+    /* Not full and the turn not used up: the queue stopped at a range that is not cached. */
     struct outq_range range;
-    if (conn->warm_size == 0 && outq_next_range(&conn->outq, CONN_TURN_SIZE, &range) &&
-        !io_is_cached(net->io, range.fd, range.position, range.size))
+    if (checked && sent < CONN_TURN_SIZE && outq_next_range(&conn->outq, CONN_TURN_SIZE, &range))
         read_ahead_start(conn, &range);
     else
         post_task(conn);

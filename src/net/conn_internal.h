@@ -6,7 +6,7 @@
 #include "net/net_internal.h"
 
 /* Bytes sent or received for one connection before others get their turn. */
-enum { CONN_TURN_SIZE = 512 * 1024 };
+enum { CONN_TURN_SIZE = 1024 * 1024 };
 /* Replies that may queue up while requests that came together are worked off. */
 enum { CONN_BATCH_SIZE = 64 * 1024 };
 

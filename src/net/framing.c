@@ -274,7 +274,8 @@ static size_t receive_prefix(struct conn *conn)
     return got;
 }
 
-/* The size and its frame in one call, into a chunk that the last frame fitted. */
+/* The size and its frame in one call, into a chunk that the last frame fitted. Not a byte more than
+ * a frame of the same size has: what belongs to the next one would have to be copied. */
 static size_t receive_direct(struct conn *conn)
 {
     size_t capacity = chunk_capacity(conn->size_hint);
@@ -290,7 +291,7 @@ static size_t receive_direct(struct conn *conn)
     uint8_t *start = chunk_data(chunk) - sizeof conn->prefix;
     memcpy(start, conn->prefix, conn->prefix_size);
     size_t got = 0, had = conn->prefix_size, size = 0;
-    if (receive(conn, start + had, capacity + sizeof conn->prefix - had, &got)) {
+    if (receive(conn, start + had, conn->size_hint + sizeof conn->prefix - had, &got)) {
         size_t prefix_size = had + got < sizeof conn->prefix ? had + got : sizeof conn->prefix;
         memcpy(conn->prefix, start, prefix_size);
         conn->prefix_size = (uint8_t)prefix_size;

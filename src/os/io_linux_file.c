@@ -16,6 +16,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Headers older than the running kernel do not know it; the number is the same everywhere. */
+#ifndef __NR_cachestat
+#define __NR_cachestat 451
+#endif
+
 _Thread_local int io_linux_errno;
 
 enum err errno_to_err(int number)
@@ -191,7 +196,6 @@ bool linux_is_cached(struct io *io, int fd, int64_t offset, size_t size)
     (void)io;
     if (size == 0)
         return true;
-#ifdef __NR_cachestat
     struct {
         uint64_t offset, size;
     } range = {(uint64_t)offset, size};
@@ -202,6 +206,5 @@ bool linux_is_cached(struct io *io, int fd, int64_t offset, size_t size)
         uint64_t first = (uint64_t)offset >> 12, last = ((uint64_t)offset + size - 1) >> 12;
         return pages.cached >= last - first + 1;
     }
-#endif
     return byte_is_cached(fd, offset) && byte_is_cached(fd, offset + (int64_t)size - 1);
 }
