@@ -115,6 +115,8 @@ void log_free(struct log *log)
     if (!log)
         return;
     ENSURE(!log->lock);
+    if (log->dir)
+        log_dir_forget(log->dir, log);
     for (uint32_t i = 0; i < log->segment_count; i++)
         segment_unref(log->segments[i]);
     mem_free(log->segments);

@@ -141,6 +141,13 @@ void log_dir_mark_dirty(struct log_dir *dir, struct log *log)
     lock_release(&dir->lock);
 }
 
+void log_dir_forget(struct log_dir *dir, struct log *log)
+{
+    lock_take(&dir->lock);
+    list_remove(&log->dirty_link);
+    lock_release(&dir->lock);
+}
+
 void log_dir_start_moved(struct log_dir *dir)
 {
     lock_take(&dir->lock);

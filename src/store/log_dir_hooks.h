@@ -14,5 +14,7 @@ void log_dir_delete_later(struct log_dir *dir, struct segment *segment, int64_t 
 void log_dir_start_moved(struct log_dir *dir);
 /* The log has something to flush. */
 void log_dir_mark_dirty(struct log_dir *dir, struct log *log);
+/* The log goes. */
+void log_dir_forget(struct log_dir *dir, struct log *log);
 
 #endif

@@ -99,9 +99,6 @@ static void load_one(struct loader *loader, const struct load_item *item)
         if (other) {
             diag(DIAG_STORE, DIAG_ERROR, "%s is in two log folders, also as %s; the latter is used",
                  path, other->path->text);
-            lock_take(&dir->lock);
-            list_remove(&log->dirty_link);
-            lock_release(&dir->lock);
             log_free(log);
         } else {
             __atomic_fetch_add(&loader->loaded, 1, __ATOMIC_RELAXED);

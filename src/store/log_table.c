@@ -165,9 +165,7 @@ enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
     ENSURE(map_remove(&dirs->logs, slice_str(log->name)) == log);
     log->lock = NULL;
     dir->log_count--;
-    lock_take(&dir->lock);
-    list_remove(&log->dirty_link);
-    lock_release(&dir->lock);
+    log_dir_forget(dir, log);
     lock_release(&dirs->table_lock);
 
     enum err err = ERR_NONE;
