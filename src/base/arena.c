@@ -51,6 +51,8 @@ void *arena_try_alloc(struct arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2)
         return NULL;
+    if (size == 0)
+        size = 1; /* a fresh arena has no block to point into */
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     uint8_t *p;
     if (size <= (size_t)(a->end - a->at)) {
@@ -71,8 +73,7 @@ void *arena_try_alloc(struct arena *a, size_t size)
         a->at = p + size;
         a->end = block->data + block->size;
     }
-    if (size)
-        memset(p, 0, size);
+    memset(p, 0, size);
     return p;
 }
 

@@ -1,0 +1,387 @@
+/* The quorum driver: changes, commits, publishing; see quorum.h for the walk and the threads.
+ * Recovery is in quorum_recover.c, the start of an epoch in quorum_start.c, snapshots in
+ * quorum_snapshot.c.
+ *
+ * Every batch appended has a root that waits until the high watermark passes it. Operations wait in
+ * the order of their offsets. One fsync runs at a time, on a worker; what is appended meanwhile is
+ * served by the next one (group commit).
+ *
+ * A log that cannot be written ends the driver's work: all waiting and later operations get the
+ * error, committed metadata stays readable.
+ *
+ * No NoOpRecord is written while nothing happens: Kafka appends one each 500 ms so that followers
+ * and observers see the high watermark move; a quorum of one has neither, and an idle node should
+ * not wake its disk. Logs that hold them are read as ever. */
+#include "repl/quorum.h"
+
+#include "base/ensure.h"
+#include "base/mem.h"
+#include "os/diag.h"
+#include "repl/quorum_internal.h"
+#include "wire_describe_quorum.h"
+
+/* ---- images -----------------------------------------------------------------------------------
+ */
+
+struct meta_image *quorum_image(struct quorum *q)
+{
+    lock_take(&q->image_lock);
+    struct meta_image *image = meta_image_ref(q->committed);
+    lock_release(&q->image_lock);
+    return image;
+}
+
+/* Takes over the reference; the old root goes to the caller. */
+struct meta_image *quorum_swap_committed(struct quorum *q, struct meta_image *next)
+{
+    lock_take(&q->image_lock);
+    struct meta_image *old = q->committed;
+    q->committed = next;
+    lock_release(&q->image_lock);
+    return old;
+}
+
+int64_t quorum_broker_epoch(struct quorum *q)
+{
+    lock_take(&q->lock);
+    int64_t epoch = q->broker_epoch;
+    lock_release(&q->lock);
+    return epoch;
+}
+
+int32_t quorum_leader(struct quorum *q, int32_t *ret_epoch)
+{
+    lock_take(&q->lock);
+    int32_t leader = q->raft.state.leader_id;
+    *ret_epoch = q->raft.state.leader_epoch;
+    lock_release(&q->lock);
+    return leader;
+}
+
+/* ---- the end of an operation ------------------------------------------------------------------
+ */
+
+static void run_done(struct loop_task *task)
+{
+    struct quorum_op *op = LIST_ITEM(task, struct quorum_op, task);
+    op->done(op);
+}
+
+static void post_done(struct quorum_op *op, enum err e)
+{
+    op->error = e;
+    op->task.run = run_done;
+    loop_post(op->loop, &op->task);
+}
+
+void quorum_post_ops(struct list *ops, enum err e)
+{
+    struct list *node;
+    while ((node = list_pop_front(ops)))
+        post_done(LIST_ITEM(node, struct quorum_op, link), e);
+}
+
+/* ---- appending --------------------------------------------------------------------------------
+ */
+
+enum { BATCH_RECORDS_SIZE_MAX = 4 << 20 }; /* Kafka reads metadata batches of up to 8 MB */
+
+static enum err build_batches(const struct meta_records *records, int32_t first, int32_t epoch,
+                              int64_t now_ms, struct buf *out)
+{
+    struct builder b;
+    struct builder_options options = BUILDER_DEFAULTS;
+    options.leader_epoch = epoch;
+    size_t size = 0;
+    enum err e = ERR_NONE;
+    bool open = false;
+    for (int32_t i = first; i < records->count && e == ERR_NONE; i++) {
+        struct slice payload = meta_records_at(records, i);
+        if (open && size + payload.size > BATCH_RECORDS_SIZE_MAX) {
+            e = builder_end(&b);
+            open = false;
+        }
+        if (!open && e == ERR_NONE) {
+            builder_begin(&b, out, &options);
+            open = true;
+            size = 0;
+        }
+        builder_append(&b, now_ms, SLICE_NULL, payload);
+        size += payload.size;
+    }
+    if (open) {
+        enum err end = builder_end(&b);
+        e = e == ERR_NONE ? end : e;
+    }
+    return e;
+}
+
+enum err quorum_append(struct quorum *q, const struct meta_records *records, int32_t first,
+                       int64_t now_ms, struct buf *batches)
+{
+    int32_t epoch = q->raft.state.leader_epoch;
+    enum err e = build_batches(records, first, epoch, now_ms, batches);
+    struct log_appended appended;
+    if (e == ERR_NONE)
+        e = log_append(q->log, LOG_RAFT_LEADER, epoch, buf_slice(batches), &appended);
+    if (e != ERR_NONE)
+        return e;
+    q->bytes_since += (int64_t)batches->size;
+    struct raft_update update;
+    struct raft_event event = {RAFT_APPENDED, log_end(q->log), epoch};
+    raft_step(&q->raft, &event, &update);
+    return ERR_NONE;
+}
+
+static void random_bytes(void *context, void *ret_bytes, size_t size)
+{
+    io_random(context, ret_bytes, size);
+}
+
+void quorum_controller(struct quorum *q, struct arena *arena, struct meta_records *records,
+                       struct controller *ret_controller)
+{
+    *ret_controller = (struct controller){
+        .settings = &q->settings,
+        .image = q->newest,
+        .arena = arena,
+        .records = records,
+        .offset_next = log_end(q->log),
+        .now_ms = io_wall_ms(q->io),
+        .random = random_bytes,
+        .random_context = q->io,
+    };
+    controller_init(ret_controller);
+}
+
+/* Takes over the reference on `image`. */
+void quorum_add_root(struct quorum *q, struct meta_image *image)
+{
+    struct quorum_root *root = mem_zalloc(sizeof *root);
+    root->offset_next = log_end(q->log);
+    root->image = image;
+    list_push_back(&q->roots, &root->link);
+    meta_image_unref(q->newest);
+    q->newest = meta_image_ref(image);
+}
+
+/* ---- commits ----------------------------------------------------------------------------------
+ */
+
+/* Roots up to the high watermark: the newest of them becomes the committed image. */
+struct meta_image *quorum_take_committed(struct quorum *q)
+{
+    struct meta_image *image = NULL;
+    while (!list_empty(&q->roots)) {
+        struct quorum_root *root = LIST_ITEM(q->roots.next, struct quorum_root, link);
+        if (root->offset_next > q->raft.high_watermark)
+            break;
+        list_remove(&root->link);
+        meta_image_unref(image);
+        image = root->image;
+        mem_free(root);
+    }
+    return image;
+}
+
+void quorum_take_ops(struct quorum *q, struct list *ret_ops)
+{
+    while (!list_empty(&q->ops)) {
+        struct quorum_op *op = LIST_ITEM(q->ops.next, struct quorum_op, link);
+        if (op->offset_next > q->raft.high_watermark && q->failed == ERR_NONE)
+            break;
+        list_remove(&op->link);
+        list_push_back(ret_ops, &op->link);
+    }
+}
+
+static void flush_run(struct io_job *job)
+{
+    struct quorum_flush_job *f = LIST_ITEM(job, struct quorum_flush_job, job);
+    log_flush_run(&f->flush);
+}
+
+static void flush_done(struct io_job *job);
+
+/* Under the lock. */
+static void flush_start(struct quorum *q)
+{
+    if (q->flush.running || q->failed != ERR_NONE || !log_flush_prepare(q->log, &q->flush.flush))
+        return;
+    q->flush.running = true;
+    q->flush.quorum = q;
+    q->flush.job.run = flush_run;
+    q->flush.job.done = flush_done;
+    q->flush.job.loop = q->loop;
+    io_submit(q->io, &q->flush.job);
+}
+
+static void fail(struct quorum *q, enum err e)
+{
+    if (q->failed == ERR_NONE)
+        diag(DIAG_REPL, DIAG_ERROR, "the metadata log %s cannot be written: %s", q->path,
+             err_name(e));
+    q->failed = e == ERR_DISK_FULL ? ERR_DISK_FULL : ERR_KAFKA_STORAGE_ERROR;
+}
+
+/* On the loop: 1. the log learns what is durable, 2. raft commits, 3. the image is published,
+ * 4. operations end, in the order of their offsets. */
+static void flush_done(struct io_job *job)
+{
+    struct quorum *q = LIST_ITEM(job, struct quorum_flush_job, job)->quorum;
+    struct list ops;
+    list_init(&ops);
+    lock_take(&q->lock);
+    q->flush.running = false;
+    int64_t durable = q->flush.flush.offset_end;
+    enum err e = log_flush_finish(q->log, &q->flush.flush);
+    if (e == ERR_NONE) {
+        struct raft_update update;
+        struct raft_event event = {RAFT_FLUSHED, durable, q->raft.state.leader_epoch};
+        raft_step(&q->raft, &event, &update);
+        log_set_high_watermark(q->log, q->raft.high_watermark);
+    } else {
+        fail(q, e);
+    }
+    struct meta_image *next = quorum_take_committed(q);
+    quorum_take_ops(q, &ops);
+    enum err failed = q->failed;
+    flush_start(q);
+    quorum_snapshot_maybe(q);
+    lock_release(&q->lock);
+    if (next) {
+        struct meta_image *old = quorum_swap_committed(q, next);
+        if (q->subscriber.published)
+            q->subscriber.published(q->subscriber.context, old, next);
+        meta_image_unref(old);
+    }
+    quorum_post_ops(&ops, failed);
+}
+
+/* ---- changes ----------------------------------------------------------------------------------
+ */
+
+static enum err refusal(const struct quorum *q)
+{
+    if (q->failed != ERR_NONE)
+        return q->failed;
+    return q->raft.role != RAFT_LEADER || q->closing ? ERR_NOT_CONTROLLER : ERR_NONE;
+}
+
+/* Runs one decision; ERR_NONE: op->offset_next says what it waits for. Under the lock. */
+static enum err decide(struct quorum *q, struct quorum_op *op)
+{
+    struct meta_records records;
+    struct buf batches;
+    struct controller c;
+    meta_records_init(&records);
+    buf_init(&batches);
+    quorum_controller(q, op->arena, &records, &c);
+    op->decide(op, &c);
+    enum err e = ERR_NONE;
+    if (records.count > 0) {
+        struct meta_provenance at = {c.offset_next + records.count - 1, q->raft.state.leader_epoch,
+                                     c.now_ms};
+        struct meta_image *next = controller_finish(&c, at);
+        e = quorum_append(q, &records, 0, c.now_ms, &batches);
+        if (e == ERR_NONE)
+            quorum_add_root(q, next);
+        else
+            meta_image_unref(next);
+    }
+    controller_fini(&c);
+    buf_fini(&batches);
+    meta_records_fini(&records);
+    op->offset_next = log_end(q->log);
+    return e;
+}
+
+void quorum_submit(struct quorum *q, struct quorum_op *op)
+{
+    lock_take(&q->lock);
+    enum err e = refusal(q);
+    bool waits = false;
+    if (e == ERR_NONE) {
+        e = decide(q, op);
+        if (e != ERR_NONE && e != ERR_DISK_FULL)
+            fail(q, e);
+        waits = e == ERR_NONE && op->offset_next > q->raft.high_watermark;
+    }
+    if (waits) {
+        list_push_back(&q->ops, &op->link);
+        flush_start(q);
+    }
+    lock_release(&q->lock);
+    if (!waits)
+        post_done(op, e);
+}
+
+/* ---- DescribeQuorum ---------------------------------------------------------------------------
+ */
+
+static void describe_partition(struct quorum *q, struct arena *arena, int64_t now_ms,
+                               struct describe_quorum_response_partition_data *p)
+{
+    p->leader_id = q->raft.state.leader_id;
+    p->leader_epoch = q->raft.state.leader_epoch;
+    p->high_watermark = q->raft.high_watermark;
+    struct describe_quorum_response_replica_state *voters =
+        describe_quorum_response_partition_data_current_voters_new(arena, p, q->voters.count);
+    for (int32_t i = 0; i < q->voters.count; i++) {
+        bool self = q->voters.voters[i].id == q->raft.id;
+        voters[i].replica_id = q->voters.voters[i].id;
+        voters[i].replica_directory_id = q->voters.voters[i].directory_id;
+        voters[i].log_end_offset = self ? q->raft.log_end : -1;
+        if (self)
+            voters[i].last_fetch_timestamp = voters[i].last_caught_up_timestamp = now_ms;
+    }
+}
+
+static void describe_nodes(struct quorum *q, struct arena *arena,
+                           struct describe_quorum_response *response)
+{
+    struct describe_quorum_response_node *nodes =
+        describe_quorum_response_nodes_new(arena, response, q->voters.count);
+    for (int32_t i = 0; i < q->voters.count; i++) {
+        const struct raft_voter *voter = &q->voters.voters[i];
+        nodes[i].node_id = voter->id;
+        struct describe_quorum_response_listener *listeners =
+            describe_quorum_response_node_listeners_new(arena, &nodes[i], voter->endpoint_count);
+        for (int32_t e = 0; e < voter->endpoint_count; e++) {
+            listeners[e].name = voter->endpoints[e].name;
+            listeners[e].host = voter->endpoints[e].host;
+            listeners[e].port = voter->endpoints[e].port;
+        }
+    }
+}
+
+void quorum_describe(struct quorum *q, const struct describe_quorum_request *request,
+                     int16_t version, struct arena *arena,
+                     struct describe_quorum_response *response)
+{
+    wire_init(&wire_describe_quorum_response, response);
+    response->error_message = SLICE_NULL;
+    struct describe_quorum_response_topic_data *topics =
+        describe_quorum_response_topics_new(arena, response, request->topics_count);
+    lock_take(&q->lock);
+    int64_t now_ms = io_wall_ms(q->io);
+    for (int32_t t = 0; t < request->topics_count; t++) {
+        const struct describe_quorum_request_topic_data *topic = &request->topics[t];
+        topics[t].topic_name = topic->topic_name;
+        struct describe_quorum_response_partition_data *partitions =
+            describe_quorum_response_topic_data_partitions_new(arena, &topics[t],
+                                                               topic->partitions_count);
+        for (int32_t i = 0; i < topic->partitions_count; i++) {
+            partitions[i].partition_index = topic->partitions[i].partition_index;
+            partitions[i].error_message = SLICE_NULL;
+            if (slice_eq_str(topic->topic_name, "__cluster_metadata") &&
+                partitions[i].partition_index == 0)
+                describe_partition(q, arena, now_ms, &partitions[i]);
+            else
+                partitions[i].error_code = err_to_wire(ERR_UNKNOWN_TOPIC_OR_PARTITION);
+        }
+    }
+    if (version >= 2)
+        describe_nodes(q, arena, response);
+    lock_release(&q->lock);
+}

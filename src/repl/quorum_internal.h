@@ -1,0 +1,107 @@
+/* The insides of the quorum driver; for the quorum*.c files only. */
+#ifndef KLAMM_REPL_QUORUM_INTERNAL_H
+#define KLAMM_REPL_QUORUM_INTERNAL_H
+
+#include "meta/loader.h"
+#include "os/lock.h"
+#include "raft/raft.h"
+#include "record/builder.h"
+#include "repl/quorum.h"
+#include "store/log.h"
+
+/* A root that waits for its commit. */
+struct quorum_root {
+    struct list link;
+    int64_t offset_next; /* committed when the high watermark reaches this */
+    struct meta_image *image;
+};
+
+struct quorum_flush_job {
+    struct io_job job;
+    struct log_flush flush;
+    struct quorum *quorum;
+    bool running;
+};
+
+struct quorum_snapshot_job {
+    struct io_job job;
+    struct quorum *quorum;
+    struct meta_image *image;
+    int64_t offset; /* exclusive */
+    int32_t epoch;
+    enum err err;
+    bool running;
+};
+
+struct quorum {
+    struct io *io;
+    struct loop *loop;
+    struct config *config;
+    struct slice cluster_id;
+    char *path; /* .../__cluster_metadata-0 */
+    struct quorum_subscriber subscriber;
+    struct controller_settings settings;
+
+    struct lock lock; /* LOCK_CONTROLLER; covers what follows */
+    struct log *log;
+    struct raft raft;
+    struct raft_voters voters;
+    bool voters_in_log; /* else they come from a 0-0 snapshot or the configuration */
+    struct raft_quorum_state recovered_state;
+    struct meta_loader loader;     /* at start only */
+    struct meta_records bootstrap; /* of the 0-0 snapshot */
+    struct meta_image *newest;     /* root that the next decision sees */
+    struct list roots;             /* struct quorum_root, rising offsets */
+    struct list ops;               /* waiting struct quorum_op, rising offset_next */
+    int64_t broker_epoch;
+    enum err failed; /* the metadata log cannot be written: no op is taken */
+    bool closing;
+    struct quorum_flush_job flush;
+
+    int64_t snapshot_offset; /* end of the newest snapshot */
+    int64_t snapshot_ms;     /* when it was made */
+    int64_t bytes_since;     /* appended since then */
+    struct quorum_snapshot_job snapshot;
+    struct io_lane lane;
+
+    struct lock image_lock; /* LOCK_LEAF; covers the pointer */
+    struct meta_image *committed;
+};
+
+/* ---- quorum.c: all under the lock ---- */
+/* A decision's context on the newest root. */
+void quorum_controller(struct quorum *q, struct arena *arena, struct meta_records *records,
+                       struct controller *ret_controller);
+/* Appends what `batches` holds already and the records from `first` on, in one write. */
+enum err quorum_append(struct quorum *q, const struct meta_records *records, int32_t first,
+                       int64_t now_ms, struct buf *batches);
+/* The newest root from now on; takes over the reference. */
+void quorum_add_root(struct quorum *q, struct meta_image *image);
+/* The newest root below the high watermark, or NULL; the reference is the caller's. */
+struct meta_image *quorum_take_committed(struct quorum *q);
+/* Operations that need wait no longer, in order; quorum_post_ops ends them, off the lock. */
+void quorum_take_ops(struct quorum *q, struct list *ret_ops);
+void quorum_post_ops(struct list *ops, enum err e);
+/* Takes over the reference on `next`, gives the old one. Not under the lock. */
+struct meta_image *quorum_swap_committed(struct quorum *q, struct meta_image *next);
+
+/* ---- quorum_files.c: quorum-state and the names of snapshots ---- */
+enum err quorum_read_state(struct quorum *q, char **ret_text);
+enum err quorum_write_state(struct quorum *q);
+/* Snapshots in the folder, oldest first; mem_free the array. Leftovers (.part, .deleted) go. */
+struct quorum_snapshot_name {
+    int64_t offset;
+    int32_t epoch;
+};
+enum err quorum_list_snapshots(struct io *io, const char *path,
+                               struct quorum_snapshot_name **ret_list, size_t *ret_count);
+char *quorum_snapshot_path(const char *folder, int64_t offset, int32_t epoch);
+
+/* ---- quorum_recover.c ---- */
+enum err quorum_recover(struct quorum *q, char **ret_text);
+
+/* ---- quorum_snapshot.c ---- */
+/* Under the lock, after a commit: starts a snapshot when one is due. */
+void quorum_snapshot_maybe(struct quorum *q);
+
+#endif

@@ -1,0 +1,235 @@
+/* Snapshots of the metadata log, and what they make superfluous; see quorum_internal.h.
+ *
+ * When metadata.log.max.record.bytes.between.snapshots were appended, or after
+ * metadata.log.max.snapshot.interval.ms if anything was, a worker writes the committed image (an
+ * immutable root that it holds) to a .part file, syncs and renames it. Older snapshots and segments
+ * go when log and snapshots exceed metadata.max.retention.bytes or a snapshot is older than
+ * metadata.max.retention.ms; the newest snapshot always stays. */
+#include "base/mem.h"
+#include "conf/config.h"
+#include "meta/snapshot.h"
+#include "os/diag.h"
+#include "record/control.h"
+#include "repl/quorum_internal.h"
+#include "wire_raft_records.h"
+
+enum { PIECE_SIZE = 256 * 1024 };
+
+/* ---- writing (worker) -------------------------------------------------------------------------
+ */
+
+struct writer {
+    struct io *io;
+    int fd;
+    int64_t position;
+    int64_t offset; /* of the next record within the snapshot */
+    int32_t epoch;
+    int64_t now_ms;
+    struct buf out;
+    struct builder batch;
+    bool open;
+    enum err err;
+};
+
+static enum err write_out(struct writer *w)
+{
+    enum err e = io_pwrite(w->io, w->fd, w->out.data, w->out.size, w->position);
+    w->position += (int64_t)w->out.size;
+    buf_clear(&w->out);
+    return e;
+}
+
+static struct builder_options options_of(const struct writer *w, bool control)
+{
+    struct builder_options options = BUILDER_DEFAULTS;
+    options.base_offset = w->offset;
+    options.leader_epoch = w->epoch;
+    options.control = control;
+    return options;
+}
+
+static enum err close_batch(struct writer *w)
+{
+    if (!w->open)
+        return ERR_NONE;
+    w->open = false;
+    enum err e = builder_end(&w->batch);
+    return e == ERR_NONE ? write_out(w) : e;
+}
+
+static enum err put_record(void *context, struct slice payload)
+{
+    struct writer *w = context;
+    if (!w->open) {
+        struct builder_options options = options_of(w, false);
+        builder_begin(&w->batch, &w->out, &options);
+        w->open = true;
+    }
+    builder_append(&w->batch, w->now_ms, SLICE_NULL, payload);
+    w->offset++;
+    return builder_size(&w->batch) > PIECE_SIZE ? close_batch(w) : ERR_NONE;
+}
+
+/* Under the lock: the voters may change. */
+static enum err build_header(struct quorum *q, struct writer *w, int64_t timestamp_ms)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct snapshot_header_record header;
+    wire_init(&wire_snapshot_header_record, &header);
+    header.last_contained_log_timestamp = timestamp_ms;
+    struct builder_options options = options_of(w, true);
+    builder_begin(&w->batch, &w->out, &options);
+    enum err e = control_append(&w->batch, w->now_ms, CONTROL_SNAPSHOT_HEADER, &header);
+    w->offset++;
+    if (q->settings.kraft_dynamic && e == ERR_NONE) {
+        struct kraft_version_record version;
+        wire_init(&wire_kraft_version_record, &version);
+        version.kraft_version = 1;
+        struct voters_record voters;
+        raft_voters_to_record(&q->voters, &arena, &voters);
+        e = control_append(&w->batch, w->now_ms, CONTROL_KRAFT_VERSION, &version);
+        if (e == ERR_NONE)
+            e = control_append(&w->batch, w->now_ms, CONTROL_KRAFT_VOTERS, &voters);
+        w->offset += 2;
+    }
+    enum err end = builder_end(&w->batch);
+    arena_fini(&arena);
+    return e != ERR_NONE ? e : end;
+}
+
+static enum err write_footer(struct writer *w)
+{
+    struct snapshot_footer_record footer;
+    wire_init(&wire_snapshot_footer_record, &footer);
+    enum err e =
+        control_build(&w->out, w->offset, w->epoch, w->now_ms, CONTROL_SNAPSHOT_FOOTER, &footer);
+    return e == ERR_NONE ? write_out(w) : e;
+}
+
+static void snapshot_run(struct io_job *job)
+{
+    struct quorum_snapshot_job *s = LIST_ITEM(job, struct quorum_snapshot_job, job);
+    struct quorum *q = s->quorum;
+    struct writer w = {.io = q->io, .epoch = s->epoch, .now_ms = io_wall_ms(q->io)};
+    char *path = quorum_snapshot_path(q->path, s->offset, s->epoch);
+    char *part = mem_printf("%s.part", path);
+    buf_init(&w.out);
+    lock_take(&q->lock);
+    enum err e = build_header(q, &w, meta_image_provenance(s->image)->timestamp_ms);
+    lock_release(&q->lock);
+    enum err gone = io_unlink(q->io, part);
+    (void)gone; /* left by a crash, and read-only */
+    if (e == ERR_NONE)
+        e = io_open(q->io, part, IO_WRITE | IO_CREATE | IO_EXCLUSIVE | IO_READ_ONLY_FILE, &w.fd);
+    if (e == ERR_NONE) {
+        e = write_out(&w);
+        if (e == ERR_NONE)
+            e = meta_snapshot_write(s->image, put_record, &w);
+        if (w.open && e != ERR_NONE)
+            builder_abort(&w.batch);
+        if (e == ERR_NONE)
+            e = close_batch(&w);
+        if (e == ERR_NONE)
+            e = write_footer(&w);
+        if (e == ERR_NONE)
+            e = io_fsync(q->io, w.fd);
+        io_close(q->io, w.fd);
+    }
+    if (e == ERR_NONE)
+        e = io_rename(q->io, part, path);
+    if (e == ERR_NONE)
+        e = io_sync_dir(q->io, q->path);
+    s->err = e;
+    buf_fini(&w.out);
+    mem_free(part);
+    mem_free(path);
+}
+
+/* ---- what goes --------------------------------------------------------------------------------
+ */
+
+/* Size and age of a snapshot; false when it cannot be looked at. */
+static bool look_at(struct quorum *q, const struct quorum_snapshot_name *name,
+                    struct io_stat *ret_stat)
+{
+    char *path = quorum_snapshot_path(q->path, name->offset, name->epoch);
+    enum err e = io_stat(q->io, path, ret_stat);
+    mem_free(path);
+    return e == ERR_NONE;
+}
+
+/* Under the lock. Oldest first; stops at the first that may stay. */
+static void drop_old(struct quorum *q)
+{
+    struct quorum_snapshot_name *list;
+    size_t count;
+    if (quorum_list_snapshots(q->io, q->path, &list, &count) != ERR_NONE)
+        return;
+    int64_t size_max = config_int(q->config, BROKER_KEY_METADATA_MAX_RETENTION_BYTES);
+    int64_t age_max = config_int(q->config, BROKER_KEY_METADATA_MAX_RETENTION_MS);
+    int64_t now_ms = io_wall_ms(q->io), total = log_size(q->log);
+    struct io_stat stat;
+    for (size_t i = 0; i < count; i++)
+        if (look_at(q, &list[i], &stat))
+            total += stat.size;
+    for (size_t i = 0; i + 1 < count && look_at(q, &list[i], &stat); i++) {
+        bool large = size_max >= 0 && total > size_max;
+        bool old = age_max >= 0 && now_ms - stat.mtime_ms > age_max;
+        if (!large && !old)
+            break;
+        char *path = quorum_snapshot_path(q->path, list[i].offset, list[i].epoch);
+        enum err e = io_unlink(q->io, path);
+        mem_free(path);
+        if (e != ERR_NONE)
+            break;
+        int64_t before = log_size(q->log);
+        if (log_set_start(q->log, list[i + 1].offset) == ERR_NONE)
+            log_apply_retention(q->log, now_ms);
+        total -= stat.size + (before - log_size(q->log));
+    }
+    mem_free(list);
+}
+
+static void snapshot_done(struct io_job *job)
+{
+    struct quorum_snapshot_job *s = LIST_ITEM(job, struct quorum_snapshot_job, job);
+    struct quorum *q = s->quorum;
+    lock_take(&q->lock);
+    s->running = false;
+    if (s->err == ERR_NONE) {
+        q->snapshot_offset = s->offset;
+        drop_old(q);
+    } else {
+        diag(DIAG_REPL, DIAG_WARN, "no snapshot of the metadata at offset %lld in %s: %s",
+             (long long)s->offset, q->path, err_name(s->err));
+    }
+    lock_release(&q->lock);
+    meta_image_unref(s->image);
+    s->image = NULL;
+}
+
+void quorum_snapshot_maybe(struct quorum *q)
+{
+    int64_t bytes_max =
+        config_int(q->config, BROKER_KEY_METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS);
+    int64_t interval = config_int(q->config, BROKER_KEY_METADATA_LOG_MAX_SNAPSHOT_INTERVAL_MS);
+    int64_t now_ms = io_wall_ms(q->io);
+    bool due = q->bytes_since >= bytes_max ||
+               (interval > 0 && q->bytes_since > 0 && now_ms - q->snapshot_ms >= interval);
+    /* Only a root that everything appended is in: its offset is the log's end. */
+    if (!due || q->snapshot.running || q->closing || !list_empty(&q->roots) ||
+        q->failed != ERR_NONE)
+        return;
+    struct quorum_snapshot_job *s = &q->snapshot;
+    s->image = meta_image_ref(q->newest);
+    s->offset = q->raft.high_watermark;
+    s->epoch = q->raft.state.leader_epoch;
+    s->quorum = q;
+    s->running = true;
+    q->bytes_since = 0;
+    q->snapshot_ms = now_ms;
+    s->job = (struct io_job){.run = snapshot_run, .done = snapshot_done, .loop = q->loop};
+    s->job.lane = &q->lane;
+    io_submit(q->io, &s->job);
+}

@@ -1,0 +1,445 @@
+#include "../unit.h"
+
+#include "base/mem.h"
+#include "conf/config.h"
+#include "os/io_linux.h"
+#include "os/lock.h"
+#include "repl/quorum.h"
+#include "wire_messages.h"
+
+#include <ftw.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A quorum over real files in a temporary folder, with its loop. */
+struct stage {
+    struct io *io;
+    struct loop *loop;
+    struct config *config;
+    char dir[64];
+    struct uuid dir_id;
+    struct quorum *quorum;
+    struct controller_registration self;
+    struct meta_endpoint broker, controller;
+    struct uuid incarnation;
+    int published;
+    int64_t topics_published;
+};
+
+static void published(void *context, const struct meta_image *old, const struct meta_image *new)
+{
+    struct stage *s = context;
+    assert_ptr_not_equal(old, new);
+    s->published++;
+    s->topics_published = (int64_t)meta_image_topic_count(new);
+}
+
+static struct config *make_config(const char *dir, const char *extra)
+{
+    struct properties p;
+    properties_init(&p);
+    int line;
+    char text[1024];
+    snprintf(text, sizeof text,
+             "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
+             "listeners=PLAINTEXT://127.0.0.1:40910,CONTROLLER://127.0.0.1:40911\n"
+             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
+             "log.dirs=%s\n%s",
+             dir, extra);
+    assert_int_equal(properties_parse(&p, slice_str(text), &line), ERR_NONE);
+    struct config *config;
+    char *why = NULL;
+    enum err e = config_new(&p, &config, &why);
+    if (e != ERR_NONE)
+        print_message("%s\n", why);
+    assert_int_equal(e, ERR_NONE);
+    properties_fini(&p);
+    return config;
+}
+
+static void stage_init(struct stage *s, const char *extra)
+{
+    memset(s, 0, sizeof *s);
+    s->io = io_linux_new();
+    s->loop = loop_start(s->io, "quorum");
+    strcpy(s->dir, "/tmp/klamm-quorum-XXXXXX");
+    assert_non_null(mkdtemp(s->dir));
+    s->config = make_config(s->dir, extra);
+    s->dir_id = (struct uuid){{1, 2, 3}};
+    s->incarnation = (struct uuid){{9}};
+    s->broker = (struct meta_endpoint){SLICE_LIT("PLAINTEXT"), SLICE_LIT("127.0.0.1"), 40910, 0};
+    s->controller =
+        (struct meta_endpoint){SLICE_LIT("CONTROLLER"), SLICE_LIT("127.0.0.1"), 40911, 0};
+    s->self = (struct controller_registration){.node_id = 1,
+                                               .incarnation = s->incarnation,
+                                               .broker_endpoints = &s->broker,
+                                               .broker_endpoint_count = 1,
+                                               .controller_endpoints = &s->controller,
+                                               .controller_endpoint_count = 1,
+                                               .dirs = &s->dir_id,
+                                               .dir_count = 1,
+                                               .previous_epoch = -1};
+}
+
+static enum err stage_open(struct stage *s, char **ret_text)
+{
+    struct quorum_options options = {.io = s->io,
+                                     .loop = s->loop,
+                                     .config = s->config,
+                                     .cluster_id = SLICE_LIT("c"),
+                                     .directory_id = s->dir_id,
+                                     .log_dir = slice_str(s->dir),
+                                     .subscriber = {published, s}};
+    return quorum_open(&options, &s->quorum, ret_text);
+}
+
+static void stage_start(struct stage *s)
+{
+    char *text = NULL;
+    enum err e = stage_open(s, &text);
+    if (e == ERR_NONE)
+        e = quorum_start(s->quorum, &s->self, &text);
+    if (e != ERR_NONE)
+        print_message("%s: %s\n", err_name(e), text);
+    assert_int_equal(e, ERR_NONE);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st;
+    (void)flag;
+    (void)ftw;
+    return remove(path);
+}
+
+static void stage_fini(struct stage *s)
+{
+    loop_stop(s->loop);
+    io_linux_free(s->io);
+    config_unref(s->config);
+    nftw(s->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* An operation that the test waits for. */
+struct op {
+    struct quorum_op op;
+    const char *name;
+    sem_t done;
+    enum err result;
+};
+
+static void decide_topic(struct quorum_op *op, struct controller *c)
+{
+    struct op *o = (struct op *)op;
+    struct slice text;
+    o->result = controller_auto_create_topic(c, slice_str(o->name), &text);
+}
+
+static void decide_nothing(struct quorum_op *op, struct controller *c)
+{
+    (void)c;
+    ((struct op *)op)->result = ERR_NONE;
+}
+
+static void op_done(struct quorum_op *op)
+{
+    sem_post(&((struct op *)op)->done);
+}
+
+static void submit(struct stage *s, struct op *o, struct arena *arena,
+                   void (*decide)(struct quorum_op *, struct controller *))
+{
+    sem_init(&o->done, 0, 0);
+    o->op.decide = decide;
+    o->op.done = op_done;
+    o->op.loop = s->loop;
+    o->op.arena = arena;
+    quorum_submit(s->quorum, &o->op);
+}
+
+static void create(struct stage *s, const char *name)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct op o = {.name = name};
+    submit(s, &o, &arena, decide_topic);
+    sem_wait(&o.done);
+    assert_int_equal(o.op.error, ERR_NONE);
+    assert_int_equal(o.result, ERR_NONE);
+    struct meta_image *image = quorum_image(s->quorum);
+    assert_non_null(meta_image_topic(image, slice_str(name)));
+    assert_int_equal(s->topics_published, meta_image_topic_count(image));
+    meta_image_unref(image);
+    arena_fini(&arena);
+}
+
+static const char *const static_voters = "controller.quorum.voters=1@127.0.0.1:40911\n";
+
+static void a_new_node_is_ready_after_its_start(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    assert_int_equal(s.published, 1);
+    struct meta_image *image = quorum_image(s.quorum);
+    assert_int_equal(meta_image_metadata_version(image), 33);
+    assert_true(meta_image_broker_is_active(image, 1));
+    assert_non_null(meta_image_controller(image, 1));
+    const struct meta_config *config =
+        meta_image_config(image, META_RESOURCE_BROKER, SLICE_LIT(""));
+    assert_slice_eq(meta_config_get(config, SLICE_LIT("min.insync.replicas")), "1");
+    assert_int_equal(meta_image_broker(image, 1)->epoch, quorum_broker_epoch(s.quorum));
+    meta_image_unref(image);
+    int32_t epoch;
+    assert_int_equal(quorum_leader(s.quorum, &epoch), 1);
+    assert_int_equal(epoch, 1);
+    create(&s, "t");
+    quorum_close(s.quorum);
+    stage_fini(&s);
+}
+
+static void changes_survive_a_stop_and_a_kill(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    create(&s, "t");
+    s.self.previous_epoch = quorum_broker_epoch(s.quorum);
+    quorum_shutdown(s.quorum);
+    quorum_close(s.quorum);
+
+    stage_start(&s);
+    struct meta_image *image = quorum_image(s.quorum);
+    const struct meta_partition *p = meta_image_topic(image, SLICE_LIT("t"))->partitions[0];
+    assert_int_equal(p->leader, 1);
+    assert_int_equal(p->leader_epoch, 2);
+    assert_int_equal(p->recovery_state, 0);
+    meta_image_unref(image);
+    int32_t epoch;
+    quorum_leader(s.quorum, &epoch);
+    assert_int_equal(epoch, 2);
+    create(&s, "u");
+    quorum_close(s.quorum); /* no shutdown: as a crash leaves the metadata */
+
+    stage_start(&s);
+    image = quorum_image(s.quorum);
+    assert_int_equal(meta_image_topic_count(image), 2);
+    assert_int_equal(meta_image_topic(image, SLICE_LIT("t"))->partitions[0]->recovery_state, 1);
+    meta_image_unref(image);
+    quorum_close(s.quorum);
+    stage_fini(&s);
+}
+
+static void many_operations_commit_in_order(void **state)
+{
+    (void)state;
+    enum { COUNT = 200 };
+    static struct op ops[COUNT];
+    static char names[COUNT][16];
+    struct stage s;
+    struct arena arenas[COUNT];
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    for (int i = 0; i < COUNT; i++) {
+        arena_init(&arenas[i]);
+        snprintf(names[i], sizeof names[i], "t-%d", i / 2);
+        ops[i].name = names[i];
+        submit(&s, &ops[i], &arenas[i], i % 2 ? decide_nothing : decide_topic);
+    }
+    int64_t last = 0;
+    for (int i = 0; i < COUNT; i++) {
+        sem_wait(&ops[i].done);
+        assert_int_equal(ops[i].op.error, ERR_NONE);
+        assert_true(ops[i].op.offset_next >= last);
+        last = ops[i].op.offset_next;
+        arena_fini(&arenas[i]);
+    }
+    struct meta_image *image = quorum_image(s.quorum);
+    assert_int_equal(meta_image_topic_count(image), COUNT / 2);
+    meta_image_unref(image);
+    quorum_close(s.quorum);
+    stage_fini(&s);
+}
+
+static void what_comes_after_the_shutdown_is_refused(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    quorum_shutdown(s.quorum);
+    struct arena arena;
+    arena_init(&arena);
+    struct op o = {.name = "late"};
+    submit(&s, &o, &arena, decide_topic);
+    sem_wait(&o.done);
+    assert_int_equal(o.op.error, ERR_NOT_CONTROLLER);
+    struct meta_image *image = quorum_image(s.quorum);
+    assert_true(meta_image_broker(image, 1)->fenced);
+    meta_image_unref(image);
+    arena_fini(&arena);
+    quorum_close(s.quorum);
+    stage_fini(&s);
+}
+
+static void copy_golden(struct stage *s, const char *which)
+{
+    char from[512], to[512], command[1200];
+    snprintf(from, sizeof from, "%s/golden/meta/%s", getenv("KLAMM_TESTS_DIR"), which);
+    snprintf(to, sizeof to, "%s/__cluster_metadata-0", s->dir);
+    snprintf(command, sizeof command, "cp -r %s %s", from, to);
+    assert_int_equal(system(command), 0);
+}
+
+/* The voter in Kafka's log has this directory id. */
+static void kafkas_directory(struct stage *s)
+{
+    assert_true(uuid_parse(SLICE_LIT("9u3jNxwFRcCmQgnOihEjVw"), &s->dir_id));
+}
+
+static void a_folder_of_apache_kafka_is_taken_over(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"after-stop", "after-kill"};
+    for (int i = 0; i < 2; i++) {
+        struct stage s;
+        stage_init(&s, "controller.quorum.bootstrap.servers=127.0.0.1:40911\n");
+        kafkas_directory(&s);
+        copy_golden(&s, folders[i]);
+        stage_start(&s);
+        struct meta_image *image = quorum_image(s.quorum);
+        assert_int_equal(meta_image_topic_count(image), 3);
+        assert_int_equal(meta_image_topic(image, SLICE_LIT("plain"))->partition_count, 3);
+        assert_null(meta_image_topic(image, SLICE_LIT("gone.topic")));
+        assert_int_equal(meta_image_topic(image, SLICE_LIT("auto1"))->partitions[0]->leader, 1);
+        assert_int_equal(meta_image_next_producer_id(image), 1000);
+        assert_int_equal(meta_image_blob_count(image, META_BLOB_SCRAM), 1);
+        assert_int_equal(meta_image_blob_count(image, META_BLOB_QUOTA), 1);
+        const struct meta_config *group =
+            meta_image_config(image, META_RESOURCE_GROUP, SLICE_LIT("gx"));
+        assert_slice_eq(meta_config_get(group, SLICE_LIT("consumer.session.timeout.ms")), "50000");
+        meta_image_unref(image);
+        create(&s, "more");
+        quorum_close(s.quorum);
+        stage_fini(&s);
+    }
+}
+
+static void snapshots_replace_the_log(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, "controller.quorum.voters=1@127.0.0.1:40911\n"
+                   "metadata.log.max.record.bytes.between.snapshots=2000\n"
+                   "metadata.max.retention.bytes=1\n");
+    stage_start(&s);
+    char name[16];
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "t-%d", i);
+        create(&s, name);
+    }
+    quorum_close(s.quorum);
+    char path[128];
+    snprintf(path, sizeof path, "%s/__cluster_metadata-0", s.dir);
+    char **names;
+    size_t count, checkpoints = 0;
+    assert_int_equal(io_list_dir(s.io, path, &names, &count), ERR_NONE);
+    for (size_t i = 0; i < count; i++)
+        checkpoints += strstr(names[i], ".checkpoint") && names[i][0] == '0';
+    assert_int_equal(checkpoints, 1); /* retention leaves the newest */
+    io_free_names(names, count);
+    stage_start(&s);
+    struct meta_image *image = quorum_image(s.quorum);
+    assert_int_equal(meta_image_topic_count(image), 60);
+    assert_int_equal(meta_image_metadata_version(image), 33);
+    meta_image_unref(image);
+    quorum_close(s.quorum);
+    stage_fini(&s);
+}
+
+static void damage_is_named(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, "controller.quorum.bootstrap.servers=127.0.0.1:40911\n");
+    kafkas_directory(&s);
+    copy_golden(&s, "after-stop");
+    char path[128];
+    snprintf(path, sizeof path,
+             "%s/__cluster_metadata-0/00000000000000000047-0000000001.checkpoint", s.dir);
+    assert_int_equal(chmod(path, 0600), 0);
+    FILE *f = fopen(path, "r+");
+    assert_int_equal(fseek(f, 700, SEEK_SET), 0);
+    fputc('x', f);
+    fclose(f);
+    char *text = NULL;
+    assert_int_equal(stage_open(&s, &text), ERR_CORRUPT);
+    assert_non_null(strstr(text, "00000000000000000047-0000000001.checkpoint"));
+    mem_free(text);
+    stage_fini(&s);
+}
+
+static void the_quorum_describes_itself(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    struct arena arena;
+    arena_init(&arena);
+    struct describe_quorum_request request;
+    struct describe_quorum_response response;
+    wire_init(&wire_describe_quorum_request, &request);
+    describe_quorum_request_topics_new(&arena, &request, 2);
+    request.topics[0].topic_name = SLICE_LIT("__cluster_metadata");
+    describe_quorum_request_topic_data_partitions_new(&arena, &request.topics[0], 1);
+    request.topics[1].topic_name = SLICE_LIT("t");
+    describe_quorum_request_topic_data_partitions_new(&arena, &request.topics[1], 1);
+    quorum_describe(s.quorum, &request, 2, &arena, &response);
+    const struct describe_quorum_response_partition_data *p = response.topics[0].partitions;
+    assert_int_equal(p->leader_id, 1);
+    assert_int_equal(p->leader_epoch, 1);
+    assert_true(p->high_watermark > 10);
+    assert_int_equal(p->current_voters_count, 1);
+    assert_int_equal(p->current_voters[0].log_end_offset, p->high_watermark);
+    assert_int_equal(response.nodes[0].listeners[0].port, 40911);
+    assert_int_equal(response.topics[1].partitions[0].error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    arena_fini(&arena);
+    quorum_close(s.quorum);
+    stage_fini(&s);
+}
+
+static void other_voters_are_refused(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, "controller.quorum.voters=1@127.0.0.1:40911,2@127.0.0.1:40912\n");
+    char *text = NULL;
+    assert_int_equal(stage_open(&s, &text), ERR_NONE);
+    assert_int_equal(quorum_start(s.quorum, &s.self, &text), ERR_NOT_CONTROLLER);
+    assert_non_null(strstr(text, "not the only voter"));
+    mem_free(text);
+    quorum_close(s.quorum);
+    stage_fini(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_node_is_ready_after_its_start),
+        cmocka_unit_test(changes_survive_a_stop_and_a_kill),
+        cmocka_unit_test(many_operations_commit_in_order),
+        cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
+        cmocka_unit_test(a_folder_of_apache_kafka_is_taken_over),
+        cmocka_unit_test(snapshots_replace_the_log),
+        cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(the_quorum_describes_itself),
+        cmocka_unit_test(other_voters_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
