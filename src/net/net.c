@@ -17,6 +17,10 @@
 
 #include <limits.h>
 
+/* How long half a frame may stand still while memory is short; also how often idle and stalled
+ * connections are looked for. */
+enum { STALLED_MS = 10000 };
+
 struct host {
     int32_t connections;
     char text[64];
@@ -43,21 +47,47 @@ void net_config_init(struct net_config *config)
 void net_watch_idle(struct net_loop *nl)
 {
     int64_t idle_max_ms = atomic_load(&nl->net->idle_max_ms);
-    if (idle_max_ms < 0 || list_empty(&nl->conns) || loop_timer_is_set(&nl->idle_timer))
+    idle_max_ms = idle_max_ms < 0 ? INT64_MAX / 4 : idle_max_ms;
+    if (list_empty(&nl->conns) || loop_timer_is_set(&nl->idle_timer))
         return;
     struct conn *oldest = LIST_ITEM(nl->conns.next, struct conn, lru);
     int64_t due_ms = oldest->active_ms + idle_max_ms;
     int64_t now_ms = io_mono_ms(nl->net->io);
+    int64_t step_ms = atomic_load(&nl->net->budget.waiters) > 0 ? STALLED_MS / 10 : STALLED_MS;
+    due_ms = due_ms > now_ms + step_ms ? now_ms + step_ms : due_ms;
     /* Many connections fall due together: looking at most ten times a second costs nothing. */
     due_ms = due_ms < now_ms + 100 ? now_ms + 100 : due_ms;
     loop_timer_set(nl->loop, &nl->idle_timer, due_ms * 1000000);
+}
+
+/* While others wait for memory: who began a frame and sends no more of it must not keep its part.
+ */
+static void close_stalled(struct net_loop *nl, int64_t before_ms)
+{
+    LIST_FOREACH(link, &nl->conns)
+    {
+        struct conn *conn = LIST_ITEM(link, struct conn, lru);
+        if (conn->active_ms > before_ms)
+            break;
+        if (!conn->body || conn->busy || conn->waits_memory)
+            continue;
+        diag(DIAG_NET, DIAG_WARN,
+             "closing the connection of %s:%u: memory for requests is used up and the rest of its "
+             "request did not come within %d s",
+             conn->peer.host, conn->peer.port, STALLED_MS / 1000);
+        count(&nl->net->stalled, 1);
+        conn_close(conn);
+    }
 }
 
 static void idle_expired(struct loop_timer *timer)
 {
     struct net_loop *nl = LIST_ITEM(timer, struct net_loop, idle_timer);
     int64_t now_ms = io_mono_ms(nl->net->io);
-    int64_t before_ms = now_ms - atomic_load(&nl->net->idle_max_ms);
+    if (atomic_load(&nl->net->budget.waiters) > 0)
+        close_stalled(nl, now_ms - STALLED_MS);
+    int64_t idle_max_ms = atomic_load(&nl->net->idle_max_ms);
+    int64_t before_ms = idle_max_ms < 0 ? INT64_MIN : now_ms - idle_max_ms;
     LIST_FOREACH(link, &nl->conns)
     {
         struct conn *conn = LIST_ITEM(link, struct conn, lru);
@@ -302,6 +332,7 @@ struct net_counters net_counters(struct net *net)
         .connections_closed = atomic_load(&net->closed),
         .connections_refused = atomic_load(&net->refused),
         .connections_idle_closed = atomic_load(&net->idle_closed),
+        .connections_stalled_closed = atomic_load(&net->stalled),
         .frames_bad = atomic_load(&net->frames_bad),
         .queued_size = atomic_load(&net->budget.used),
         .pauses_memory = atomic_load(&net->pauses_memory),

@@ -61,7 +61,8 @@ struct net_counters {
     int64_t connections_closed;
     int64_t connections_refused; /* above a limit per address */
     int64_t connections_idle_closed;
-    int64_t frames_bad; /* closed for a size below 0 or above the limit */
+    int64_t connections_stalled_closed; /* half a frame for 10 s while memory was short */
+    int64_t frames_bad;                 /* closed for a size below 0 or above the limit */
     int64_t frames;
     int64_t received_size, sent_size;
     int64_t queued_size;   /* frame memory in use now */

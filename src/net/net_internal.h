@@ -50,7 +50,7 @@ struct net {
     /* One for each loop until it stopped, one for each connection until its on_close ran. */
     _Atomic(int64_t) alive;
 
-    _Atomic(int64_t) accepted, closed, refused, idle_closed, frames_bad;
+    _Atomic(int64_t) accepted, closed, refused, idle_closed, stalled, frames_bad;
     _Atomic(int64_t) pauses_memory, pauses_files;
     int loop_count;
     struct net_loop loops[];

@@ -5,6 +5,7 @@
 #include "base/be.h"
 #include "base/mem.h"
 #include "net/conn.h"
+#include "os/diag.h"
 #include "sim_io.h"
 
 #include <string.h>
@@ -380,6 +381,41 @@ static void resets_and_cuts_leave_nothing_behind(void **state)
         play(seed, true);
 }
 
+/* Some clients send the beginning of big frames and stop. Together they hold all memory for frames;
+ * the others are served all the same, once the half frames have stood still for a while. */
+static void half_frames_do_not_starve_others(void **state)
+{
+    (void)state;
+    enum { ATTACKERS = 3 };
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct world *w = world_new(seed, false);
+        int fds[ATTACKERS];
+        static uint8_t half[100000];
+        be_put_u32(half, 150000);
+        for (int i = 0; i < ATTACKERS; i++)
+            assert_int_equal(io_connect(w->client_io, &w->address, &fds[i]), ERR_NONE);
+        size_t sent[ATTACKERS] = {0};
+        for (int round = 0; round < 400; round++) {
+            sim_run_for(w->sim, 1);
+            for (int i = 0; i < ATTACKERS; i++) {
+                struct iovec part = {half + sent[i], sizeof half - sent[i]};
+                size_t size = 0;
+                enum err e = io_sendv(w->client_io, fds[i], &part, 1, false, &size);
+                assert_true(e == ERR_NONE || e == ERR_AGAIN);
+                sent[i] += size;
+            }
+        }
+        if (!sim_run_until(w->sim, clients_ended, w, 50000))
+            fail_msg("seed %llu: half frames starve the others", (unsigned long long)seed);
+        for (int i = 0; i < CLIENTS; i++)
+            assert_int_equal(w->clients[i].got_count, REQUESTS);
+        assert_true(net_counters(w->net).connections_stalled_closed > 0);
+        for (int i = 0; i < ATTACKERS; i++)
+            io_close(w->client_io, fds[i]);
+        world_end(w);
+    }
+}
+
 static void runs_are_replayable(void **state)
 {
     (void)state;
@@ -420,11 +456,19 @@ static void a_killed_server(void **state)
     sim_free(sim);
 }
 
+static void no_diag(void *context, struct slice line)
+{
+    (void)context;
+    (void)line;
+}
+
 int main(void)
 {
+    diag_init(NULL, no_diag, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_come_whole_and_in_order),
         cmocka_unit_test(resets_and_cuts_leave_nothing_behind),
+        cmocka_unit_test(half_frames_do_not_starve_others),
         cmocka_unit_test(runs_are_replayable),
         cmocka_unit_test(a_killed_server),
     };
