@@ -10,6 +10,7 @@
  * is never called on a watch that is gone. */
 #include "base/ensure.h"
 #include "base/mem.h"
+#include "base/thread_exit.h"
 #include "os/io_linux_internal.h"
 
 #include <errno.h>
@@ -136,6 +137,7 @@ static void *loop_main(void *context)
             break;
         run_sockets(l, sleep_time_ms(l));
     } while (true);
+    thread_exit_run();
     return NULL;
 }
 

@@ -9,6 +9,7 @@
 #include "os/worker.h"
 
 #include "base/ensure.h"
+#include "base/thread_exit.h"
 #include "os/io_linux_internal.h"
 
 void worker_pool_init(struct worker_pool *pool)
@@ -70,6 +71,7 @@ static void *worker_main(void *context)
         pthread_mutex_lock(&pool->mutex);
     }
     pthread_mutex_unlock(&pool->mutex);
+    thread_exit_run();
     return NULL;
 }
 

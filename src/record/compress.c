@@ -6,12 +6,14 @@
  * input announces; zstd windows are bounded by the library's default of 128 MiB, as in Kafka.
  *
  * Called by the record iterators and the validator on loops and workers. One closed decoder and
- * encoder of each codec is kept per thread: setting the contexts up costs more than a small batch
- * does. Levels and framing are those of Kafka (KIP-390, KIP-110). */
+ * encoder of each codec is kept per thread until it ends (base/thread_exit.h): setting the
+ * contexts up costs more than a small batch does. Levels and framing are those of Kafka (KIP-390,
+ * KIP-110). */
 #include "record/compress.h"
 
 #include "base/ensure.h"
 #include "base/mem.h"
+#include "base/thread_exit.h"
 #include "record/lz4_frame.h"
 #include "record/xerial.h"
 
@@ -59,6 +61,9 @@ struct encoder {
 
 static _Thread_local struct decoder *kept_decoders[CODEC_COUNT];
 static _Thread_local struct encoder *kept_encoders[CODEC_COUNT];
+
+static void free_kept(void);
+static _Thread_local struct thread_exit kept_exit = {.run = free_kept};
 
 int codec_level_default(enum codec codec)
 {
@@ -231,10 +236,12 @@ void decoder_close(struct decoder *d)
         return;
     bool is_large = d->codec == CODEC_ZSTD ? ZSTD_sizeof_DCtx(d->zstd) > ZSTD_KEPT_MAX
                                            : d->scratch.capacity > SCRATCH_KEPT_MAX;
-    if (kept_decoders[d->codec] || is_large)
+    if (kept_decoders[d->codec] || is_large) {
         decoder_free(d);
-    else
-        kept_decoders[d->codec] = d;
+        return;
+    }
+    kept_decoders[d->codec] = d;
+    thread_exit_add(&kept_exit);
 }
 
 enum err decode_all(enum codec codec, struct slice in, unsigned flags, struct buf *out)
@@ -304,6 +311,17 @@ static enum err encoder_new(enum codec codec, int level, struct encoder **ret_e)
     }
     *ret_e = e;
     return ERR_NONE;
+}
+
+/* Frees what this thread keeps for reuse. */
+static void free_kept(void)
+{
+    for (int i = 0; i < CODEC_COUNT; i++) {
+        decoder_free(kept_decoders[i]);
+        encoder_free(kept_encoders[i]);
+        kept_decoders[i] = NULL;
+        kept_encoders[i] = NULL;
+    }
 }
 
 /* Makes a kept or new encoder ready for a stream. */
@@ -479,18 +497,10 @@ void encoder_close(struct encoder *e)
     if (!e)
         return;
     bool is_large = e->codec == CODEC_ZSTD && ZSTD_sizeof_CCtx(e->zstd) > ZSTD_KEPT_MAX;
-    if (kept_encoders[e->codec] || is_large)
+    if (kept_encoders[e->codec] || is_large) {
         encoder_free(e);
-    else
-        kept_encoders[e->codec] = e;
-}
-
-void compress_thread_fini(void)
-{
-    for (int i = 0; i < CODEC_COUNT; i++) {
-        decoder_free(kept_decoders[i]);
-        encoder_free(kept_encoders[i]);
-        kept_decoders[i] = NULL;
-        kept_encoders[i] = NULL;
+        return;
     }
+    kept_encoders[e->codec] = e;
+    thread_exit_add(&kept_exit);
 }

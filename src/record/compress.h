@@ -6,7 +6,7 @@
  * blocks. zstd: frames.
  *
  * Contexts of the libraries and scratch memory are kept for reuse, at most one of a kind per
- * thread; a thread that ends calls compress_thread_fini. Decoders and encoders are not shared
+ * thread, until it ends (base/thread_exit.h). Decoders and encoders are not shared
  * between threads and are closed on the thread that opened them. */
 #ifndef KLAMM_RECORD_COMPRESS_H
 #define KLAMM_RECORD_COMPRESS_H
@@ -61,8 +61,5 @@ enum err encoder_finish(struct encoder *e);
 
 /* Gives up an encoder; accepts NULL. What was appended stays. */
 void encoder_close(struct encoder *e);
-
-/* Frees what this thread keeps for reuse. */
-void compress_thread_fini(void);
 
 #endif

@@ -6,6 +6,7 @@
  * bytes (compressed, as sent) in a second; first the CRC alone, for comparison. */
 #include "base/crc32c.h"
 #include "base/ensure.h"
+#include "base/thread_exit.h"
 #include "record/builder.h"
 #include "record/compress.h"
 #include "record/validate.h"
@@ -119,6 +120,6 @@ int main(int argc, char **argv)
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 0.3;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         run(&shapes[i], seconds);
-    compress_thread_fini();
+    thread_exit_run();
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "os/worker.h"
 
+#include "base/thread_exit.h"
+
 #include "os_fixture.h"
 
 #include <pthread.h>
@@ -99,10 +101,48 @@ static void a_job_without_done_frees_itself(void **state)
     f->io = io_linux_new();
 }
 
+static atomic_int exits;
+
+static void count_exit(void)
+{
+    exits++;
+}
+
+static _Thread_local struct thread_exit exit_hook = {.run = count_exit};
+
+static void run_hooked(struct io_job *job)
+{
+    (void)job;
+    thread_exit_add(&exit_hook);
+}
+
+static void task_hooked(struct loop_task *task)
+{
+    (void)task;
+    thread_exit_add(&exit_hook);
+}
+
+static void threads_give_back_what_they_keep(void **state)
+{
+    struct fixture *f = *state;
+    exits = 0;
+    struct io_job job = {.run = run_hooked};
+    io_submit(f->io, &job);
+    io_linux_free(f->io);
+    assert_int_equal(exits, 1);
+    f->io = io_linux_new();
+    struct loop_task task = {.run = task_hooked};
+    struct loop *hooked = loop_start(f->io, "test");
+    loop_post(hooked, &task);
+    loop_stop(hooked);
+    assert_int_equal(exits, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {FIXTURE_TEST(a_lane_keeps_order),
                                        FIXTURE_TEST(jobs_without_lane_run_side_by_side),
-                                       FIXTURE_TEST(a_job_without_done_frees_itself)};
+                                       FIXTURE_TEST(a_job_without_done_frees_itself),
+                                       FIXTURE_TEST(threads_give_back_what_they_keep)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 #include "record/builder.h"
 
+#include "base/thread_exit.h"
+
 #include "record/compress.h"
 #include "record_golden.h"
 
@@ -146,6 +148,6 @@ int main(void)
         cmocka_unit_test(an_empty_batch_and_an_abort),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    compress_thread_fini();
+    thread_exit_run();
     return failed;
 }

@@ -1,6 +1,7 @@
 #include "record/compress.h"
 
 #include "base/mem.h"
+#include "base/thread_exit.h"
 #include "record_golden.h"
 
 static uint8_t bytes[400000];
@@ -167,7 +168,7 @@ static void contexts_are_not_shared(void **state)
     }
     struct decoder *d;
     assert_int_equal(decoder_open((enum codec)5, SLICE_NULL, 0, &d), ERR_ARGUMENT);
-    compress_thread_fini();
+    thread_exit_run();
 }
 
 int main(void)
@@ -180,6 +181,6 @@ int main(void)
         cmocka_unit_test(contexts_are_not_shared),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    compress_thread_fini();
+    thread_exit_run();
     return failed;
 }

@@ -1,6 +1,7 @@
 #include "record/legacy.h"
 
 #include "base/mem.h"
+#include "base/thread_exit.h"
 #include "record/compress.h"
 #include "record_golden.h"
 
@@ -123,6 +124,6 @@ int main(void)
         cmocka_unit_test(broken_sets_do_no_harm),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    compress_thread_fini();
+    thread_exit_run();
     return failed;
 }

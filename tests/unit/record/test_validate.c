@@ -1,6 +1,7 @@
 #include "record/validate.h"
 
 #include "base/mem.h"
+#include "base/thread_exit.h"
 #include "record/compress.h"
 #include "record_golden.h"
 
@@ -281,7 +282,7 @@ static void memory_is_short(void **state)
     arena_init(&a);
     buf_init(&rebuilt);
     build(&bytes, CODEC_GZIP, 3, 100);
-    compress_thread_fini();
+    thread_exit_run();
     mem_fail_after(0);
     assert_int_equal(validate_batch(bytes.data, bytes.size, &plain, &a, &rebuilt, &result),
                      ERR_UNKNOWN_SERVER_ERROR);
@@ -347,6 +348,6 @@ int main(void)
         cmocka_unit_test(broken_batches_do_no_harm),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    compress_thread_fini();
+    thread_exit_run();
     return failed;
 }

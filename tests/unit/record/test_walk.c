@@ -1,6 +1,7 @@
 #include "record/walk.h"
 
 #include "base/mem.h"
+#include "base/thread_exit.h"
 #include "record_golden.h"
 
 /* A body with every field at random, sometimes wrong. */
@@ -118,6 +119,6 @@ int main(void)
         cmocka_unit_test(varints_as_java_reads_them),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    compress_thread_fini();
+    thread_exit_run();
     return failed;
 }
