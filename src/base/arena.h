@@ -27,6 +27,6 @@ void *arena_try_alloc(struct arena *a, size_t size);
 struct slice arena_dup(struct arena *a, struct slice s); /* null stays null */
 char *arena_cstr(struct arena *a, struct slice s);       /* NUL-terminated; NULL for null */
 struct slice arena_printf(struct arena *a, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3), nonnull(2)));
 
 #endif

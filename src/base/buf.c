@@ -35,7 +35,7 @@ bool buf_reserve(struct buf *b, size_t size)
         return true;
     size_t capacity = b->capacity ? b->capacity : 64;
     while (capacity < need)
-        capacity *= 2;
+        capacity = capacity > SIZE_MAX / 2 ? need : capacity * 2;
     if (b->size_max && capacity > b->size_max)
         capacity = b->size_max;
     b->data = mem_realloc(b->data, capacity);

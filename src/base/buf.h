@@ -26,7 +26,8 @@ bool buf_reserve(struct buf *b, size_t size);
 void buf_put(struct buf *b, const void *data, size_t size);
 void buf_put_slice(struct buf *b, struct slice s);
 void buf_put_str(struct buf *b, const char *text); /* without its NUL */
-void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_printf(struct buf *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3), nonnull(2)));
 
 void buf_put_i8(struct buf *b, int8_t v);
 void buf_put_i16(struct buf *b, int16_t v);

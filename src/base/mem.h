@@ -16,7 +16,7 @@ void *mem_realloc(void *old, size_t size);
 void *mem_try_alloc(size_t size);
 void mem_free(void *p); /* accepts NULL */
 char *mem_strdup(const char *text);
-char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1)));
 
 /* Tests: after `count` more calls of mem_try_alloc, one fails. Negative = never (the default). */
 void mem_fail_after(long count);

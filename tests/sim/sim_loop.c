@@ -103,14 +103,13 @@ void sim_watch_remove(struct loop *loop, struct loop_watch *watch)
     struct sim_loop *l = own_loop(loop);
     if (!watch->registered)
         return;
-    for (int i = 0; i < l->watch_count; i++)
-        if (l->watches[i] == watch) {
-            l->watches[i] = l->watches[--l->watch_count];
-            watch->registered = false;
-            watch->events = 0;
-            return;
-        }
-    ENSURE(!"a watch of this loop");
+    int i = 0;
+    while (i < l->watch_count && l->watches[i] != watch)
+        i++;
+    ENSURE_CMP(i, <, l->watch_count);
+    l->watches[i] = l->watches[--l->watch_count];
+    watch->registered = false;
+    watch->events = 0;
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------

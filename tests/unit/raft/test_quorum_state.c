@@ -49,8 +49,8 @@ static void broken_files_are_refused(void **state)
         "{\"data_version\":2}",
         "{\"data_version\":1}",
         "{\"data_version\":1",
-        "{\"leaderId\":\"x\",\"leaderEpoch\":2,\"votedId\":-1,\"votedDirectoryId\":"
-        "\"AAAAAAAAAAAAAAAAAAAAAA\",\"data_version\":1}",
+        ("{\"leaderId\":\"x\",\"leaderEpoch\":2,\"votedId\":-1,\"votedDirectoryId\":"
+         "\"AAAAAAAAAAAAAAAAAAAAAA\",\"data_version\":1}"),
     };
     struct arena arena;
     arena_init(&arena);
