@@ -34,6 +34,38 @@ struct slice slice_sub(struct slice s, size_t from, size_t size)
     return (struct slice){s.data + from, size};
 }
 
+static bool cut_at(struct slice s, const uint8_t *at, struct slice *ret_before,
+                   struct slice *ret_after)
+{
+    if (!at)
+        return false;
+    size_t size = (size_t)(at - s.data);
+    *ret_before = (struct slice){s.data, size};
+    *ret_after = (struct slice){at + 1, s.size - size - 1};
+    return true;
+}
+
+bool slice_cut(struct slice s, uint8_t mark, struct slice *ret_before, struct slice *ret_after)
+{
+    return cut_at(s, s.size ? memchr(s.data, mark, s.size) : NULL, ret_before, ret_after);
+}
+
+bool slice_cut_last(struct slice s, uint8_t mark, struct slice *ret_before, struct slice *ret_after)
+{
+    return cut_at(s, s.size ? memrchr(s.data, mark, s.size) : NULL, ret_before, ret_after);
+}
+
+bool slice_next_part(struct slice *rest, uint8_t separator, struct slice *ret_part)
+{
+    if (!rest->data)
+        return false;
+    if (!slice_cut(*rest, separator, ret_part, rest)) {
+        *ret_part = *rest;
+        *rest = SLICE_NULL;
+    }
+    return true;
+}
+
 char *slice_to_cstr(struct slice s)
 {
     if (!s.data)

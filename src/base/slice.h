@@ -56,6 +56,15 @@ bool slice_eq_nocase(struct slice a, struct slice b);
 /* The part [from, from + size); both must lie inside. */
 struct slice slice_sub(struct slice s, size_t from, size_t size);
 
+/* What stands before and after the first (last) `mark`; false when there is none. */
+bool slice_cut(struct slice s, uint8_t mark, struct slice *ret_before, struct slice *ret_after);
+bool slice_cut_last(struct slice s, uint8_t mark, struct slice *ret_before,
+                    struct slice *ret_after);
+
+/* Walks the parts between separators: takes the next one off *rest, which is null after the last.
+ * False when it is. "a,,b" has three parts, the empty text has one. */
+bool slice_next_part(struct slice *rest, uint8_t separator, struct slice *ret_part);
+
 /* A NUL-terminated copy from mem_alloc (mem_free frees it); NULL for null. */
 char *slice_to_cstr(struct slice s);
 

@@ -87,10 +87,7 @@ static void check_cordoned(struct check *c)
     if (cordoned.count == 1 && slice_eq_str(cordoned.items[0], "*"))
         return;
     for (int32_t i = 0; i < cordoned.count; i++) {
-        bool found = false;
-        for (int32_t j = 0; j < dirs.count; j++)
-            found = found || slice_eq(cordoned.items[i], dirs.items[j]);
-        if (found)
+        if (conf_list_has(dirs, cordoned.items[i]))
             continue;
         FAIL(c,
              "requirement failed: All entries in cordoned.log.dirs must be present in log.dirs or "
@@ -292,10 +289,8 @@ static void check_early_start(struct check *c)
     struct conf_list names = config_list(c->config, BROKER_KEY_CONTROLLER_LISTENER_NAMES);
     struct conf_list early = config_list(c->config, BROKER_KEY_EARLY_START_LISTENERS);
     for (int32_t i = 0; i < early.count; i++) {
-        bool found = listener_list_find(&c->config->listeners, early.items[i]) != NULL;
-        for (int32_t j = 0; j < names.count; j++)
-            found = found || slice_eq(names.items[j], early.items[i]);
-        if (found)
+        if (listener_list_find(&c->config->listeners, early.items[i]) ||
+            conf_list_has(names, early.items[i]))
             continue;
         FAIL(c,
              "early.start.listeners contains listener %.*s, but this is not contained in listeners "
@@ -314,19 +309,12 @@ static void check_per_ip(struct check *c)
                 "max.connections.per.ip.overrides property is set.");
         return;
     }
-    size_t from = 0;
-    for (size_t i = 0; i <= text.size && text.size > 0; i++) {
-        if (i < text.size && text.data[i] != ',')
-            continue;
-        struct slice item = slice_trim(slice_sub(text, from, i - from));
-        from = i + 1;
-        size_t colon = item.size;
-        while (colon > 0 && item.data[colon - 1] != ':')
-            colon--;
+    struct slice item, host, number_text;
+    while (slice_next_part(&text, ',', &item)) {
+        item = slice_trim(item);
         int64_t limit;
-        if (item.size == 0 ||
-            (colon > 1 && slice_to_i64(slice_trim(slice_sub(item, colon, item.size - colon)),
-                                       INT32_MIN, INT32_MAX, &limit)))
+        if (item.size == 0 || (slice_cut_last(item, ':', &host, &number_text) && host.size > 0 &&
+                               slice_to_i64(slice_trim(number_text), INT32_MIN, INT32_MAX, &limit)))
             continue;
         FAIL(c,
              "Error parsing configuration property 'max.connections.per.ip.overrides': '%.*s' is "
@@ -355,14 +343,6 @@ static void check_connections(struct check *c)
              (long long)delay, (long long)idle);
 }
 
-static bool list_has(struct conf_list list, const char *word)
-{
-    for (int32_t i = 0; i < list.count; i++)
-        if (slice_eq_str(list.items[i], word))
-            return true;
-    return false;
-}
-
 /* The classic protocol is always on; assignors are those that Kafka brings along. */
 static void check_protocols(struct check *c)
 {
@@ -370,7 +350,7 @@ static void check_protocols(struct check *c)
         config_list(c->config, BROKER_KEY_GROUP_COORDINATOR_REBALANCE_PROTOCOLS);
     struct conf_list assignors = config_list(c->config, BROKER_KEY_GROUP_CONSUMER_ASSIGNORS);
     static const char own[] = "org.apache.kafka.";
-    if (!list_has(protocols, "classic")) {
+    if (!conf_list_has(protocols, SLICE_LIT("classic"))) {
         FAIL(c, "Disabling the 'classic' protocol is not supported.");
         HINT(c, "Add classic to group.coordinator.rebalance.protocols.");
         return;

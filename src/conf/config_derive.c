@@ -139,21 +139,16 @@ static enum err derive_inter_broker(struct config *config, struct slice *ret_mes
 /* "host:port" with an optional "[...]" around the host. */
 static bool parse_host_port(struct slice s, struct slice *ret_host, uint16_t *ret_port)
 {
-    size_t colon = s.size;
-    while (colon > 0 && s.data[colon - 1] != ':')
-        colon--;
+    struct slice host, port_text;
     int64_t port;
-    if (colon < 2 || !slice_to_i64(slice_sub(s, colon, s.size - colon), 0, 65535, &port))
+    if (!slice_cut_last(s, ':', &host, &port_text) || host.size == 0 ||
+        !slice_to_i64(port_text, 0, UINT16_MAX, &port))
         return false;
-    struct slice host = slice_sub(s, 0, colon - 1);
     if (host.data[0] == '[' && host.data[host.size - 1] == ']' && host.size > 2)
         host = slice_sub(host, 1, host.size - 2);
-    for (size_t i = 0; i < host.size; i++) {
-        uint8_t c = host.data[i];
-        bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-        if (!letter && !(c >= '0' && c <= '9') && !(c && strchr("-%._:", c)))
+    for (size_t i = 0; i < host.size; i++)
+        if (!listener_is_host_char(host.data[i]))
             return false;
-    }
     *ret_host = host;
     *ret_port = (uint16_t)port;
     return true;
@@ -163,23 +158,20 @@ static enum err parse_voter(struct slice entry, struct arena *arena, struct conf
                             struct slice *ret_message)
 {
     static const char form[] = "Each entry should be in the form `{id}@{host}:{port}`.";
-    const uint8_t *at = memchr(entry.data, '@', entry.size);
-    if (!at || memchr(at + 1, '@', entry.size - (size_t)(at + 1 - entry.data))) {
+    struct slice id, address, before, after;
+    if (!slice_cut(entry, '@', &id, &address) || slice_cut(address, '@', &before, &after)) {
         *ret_message = arena_printf(
             arena, "Invalid configuration value for controller.quorum.voters. %s Found: %.*s", form,
             SLICE_FMT(entry));
         return ERR_INVALID_CONFIG;
     }
-    size_t left = (size_t)(at - entry.data);
-    struct slice id = slice_sub(entry, 0, left);
     int64_t number;
     if (!slice_to_i64(id, INT32_MIN, INT32_MAX, &number)) {
         *ret_message =
             arena_printf(arena, "Failed to parse voter ID as an integer from %.*s", SLICE_FMT(id));
         return ERR_INVALID_CONFIG;
     }
-    if (!parse_host_port(slice_sub(entry, left + 1, entry.size - left - 1), &ret_voter->host,
-                         &ret_voter->port)) {
+    if (!parse_host_port(address, &ret_voter->host, &ret_voter->port)) {
         *ret_message =
             arena_printf(arena,
                          "Failed to parse host name from entry %.*s for the configuration "

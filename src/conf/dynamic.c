@@ -70,21 +70,10 @@ static struct pair_set set_of(struct conf_pairs current, int32_t more, struct ar
 /* --- lists --------------------------------------------------------------------------------------
  */
 
-static bool next_part(struct slice *rest, struct slice *ret_part)
-{
-    if (slice_is_null(*rest))
-        return false;
-    const uint8_t *comma = memchr(rest->data, ',', rest->size);
-    size_t size = comma ? (size_t)(comma - rest->data) : rest->size;
-    *ret_part = slice_sub(*rest, 0, size);
-    *rest = comma ? slice_sub(*rest, size + 1, rest->size - size - 1) : SLICE_NULL;
-    return true;
-}
-
 static bool has_part(struct slice list, struct slice part)
 {
     struct slice item;
-    while (next_part(&list, &item))
+    while (slice_next_part(&list, ',', &item))
         if (slice_eq(item, part))
             return true;
     return false;
@@ -106,11 +95,11 @@ static struct slice list_apply(struct slice old, struct slice parts, bool append
     buf_init(&b);
     bool any = false;
     struct slice rest = old, part;
-    while (next_part(&rest, &part))
+    while (slice_next_part(&rest, ',', &part))
         if (part.size > 0 && (append || !has_part(parts, part)))
             add_part(&b, &any, part);
     rest = parts;
-    while (append && next_part(&rest, &part))
+    while (append && slice_next_part(&rest, ',', &part))
         if (!has_part(any ? buf_slice(&b) : SLICE_NULL, part))
             add_part(&b, &any, part);
     struct slice text = arena_dup(arena, buf_slice(&b));
@@ -199,21 +188,6 @@ static struct conf_result check_ops(const struct conf_op *ops, int32_t count, st
 /* --- brokers ------------------------------------------------------------------------------------
  */
 
-static const char listener_prefix[] = "listener.name.";
-
-/* "listener.name.<name>.<key>": the key; null when it is no such name. */
-static struct slice listener_key(struct slice name)
-{
-    size_t size = sizeof(listener_prefix) - 1;
-    if (name.size <= size || memcmp(name.data, listener_prefix, size) != 0)
-        return SLICE_NULL;
-    const uint8_t *dot = memchr(name.data + size, '.', name.size - size);
-    if (!dot)
-        return SLICE_NULL;
-    size_t from = (size_t)(dot - name.data) + 1;
-    return slice_sub(name, from, name.size - from);
-}
-
 static bool starts_with(struct slice s, const char *prefix)
 {
     size_t size = strlen(prefix);
@@ -235,7 +209,7 @@ static bool is_listener_only(struct slice name)
 
 static bool is_per_broker(struct slice name)
 {
-    struct slice key = listener_key(name);
+    struct slice key = conf_listener_key(name);
     if (key.data)
         return !slice_eq_str(key, "max.connections") &&
                !slice_eq_str(key, "max.connection.creation.rate") &&
@@ -285,7 +259,7 @@ static struct conf_result refuse_names(struct conf_pairs set, bool (*is)(struct 
 static struct conf_result check_broker_types(struct conf_pairs set, struct arena *arena)
 {
     for (int32_t i = 0; i < set.count; i++) {
-        struct slice base = listener_key(set.items[i].name);
+        struct slice base = conf_listener_key(set.items[i].name);
         int id = conf_find(CONF_KIND_BROKER, base.data ? base : set.items[i].name);
         struct conf_value value;
         struct slice message;
@@ -530,14 +504,13 @@ static bool match_ok(struct slice item)
     static const char *const names[] = {"client_instance_id",    "client_id",
                                         "client_software_name",  "client_software_version",
                                         "client_source_address", "client_source_port"};
-    const uint8_t *equals = memchr(item.data, '=', item.size);
-    if (!equals)
+    struct slice name, pattern;
+    if (!slice_cut(item, '=', &name, &pattern))
         return false;
-    size_t size = (size_t)(equals - item.data);
-    struct slice name = slice_trim(slice_sub(item, 0, size));
+    name = slice_trim(name);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (slice_eq_str(name, names[i]))
-            return pattern_plausible(slice_trim(slice_sub(item, size + 1, item.size - size - 1)));
+            return pattern_plausible(slice_trim(pattern));
     return false;
 }
 

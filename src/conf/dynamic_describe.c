@@ -73,18 +73,12 @@ static bool is_quota(int id)
 /* The key that a name of the form listener.name.<listener>[.<mechanism>].<key> overrides, or -1. */
 static int listener_base(struct slice name)
 {
-    static const char prefix[] = "listener.name.";
     static const char *const mechanism_keys[] = {
         "sasl.jaas.config", "sasl.login.callback.handler.class", "sasl.login.class",
         "sasl.server.callback.handler.class", "connections.max.reauth.ms"};
-    size_t size = sizeof(prefix) - 1;
-    if (name.size <= size || memcmp(name.data, prefix, size) != 0)
+    struct slice base = conf_listener_key(name);
+    if (!base.data)
         return -1;
-    const uint8_t *dot = memchr(name.data + size, '.', name.size - size);
-    if (!dot)
-        return -1;
-    size_t from = (size_t)(dot - name.data) + 1;
-    struct slice base = slice_sub(name, from, name.size - from);
     for (size_t i = 0; i < sizeof(mechanism_keys) / sizeof(mechanism_keys[0]); i++) {
         struct slice key = slice_str(mechanism_keys[i]);
         if (base.size >= key.size && slice_eq(slice_sub(base, base.size - key.size, key.size), key))

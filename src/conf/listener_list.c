@@ -29,27 +29,21 @@ static bool protocol_of(struct slice text, enum security_protocol *ret_protocol)
 /* The next item of a comma separated text; false at its end. */
 static bool next_item(struct slice *rest, struct slice *ret_item)
 {
-    if (slice_is_null(*rest))
+    if (!slice_next_part(rest, ',', ret_item))
         return false;
-    const uint8_t *comma = memchr(rest->data, ',', rest->size);
-    size_t size = comma ? (size_t)(comma - rest->data) : rest->size;
-    *ret_item = slice_trim(slice_sub(*rest, 0, size));
-    *rest = comma ? slice_sub(*rest, size + 1, rest->size - size - 1) : SLICE_NULL;
+    *ret_item = slice_trim(*ret_item);
     return true;
 }
 
 static void split_last(struct slice s, uint8_t at, struct slice *ret_left, struct slice *ret_right)
 {
-    size_t i = s.size;
-    while (i > 0 && s.data[i - 1] != at)
-        i--;
-    if (i == 0) {
+    if (!slice_cut_last(s, at, ret_left, ret_right)) {
         *ret_left = s;
         *ret_right = SLICE_NULL;
         return;
     }
-    *ret_left = slice_trim(slice_sub(s, 0, i - 1));
-    *ret_right = slice_trim(slice_sub(s, i, s.size - i));
+    *ret_left = slice_trim(*ret_left);
+    *ret_right = slice_trim(*ret_right);
 }
 
 bool listener_protocol(struct slice map, struct slice name, enum security_protocol *ret_protocol)
@@ -96,7 +90,7 @@ enum err listener_map_check(struct slice map, struct arena *arena, struct slice 
     return ERR_NONE;
 }
 
-static bool is_host_char(uint8_t c)
+bool listener_is_host_char(uint8_t c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c && strchr("-%._:", c));
@@ -130,7 +124,7 @@ static bool parse_item(struct slice item, struct arena *arena, struct listener_a
     if (host.size > 0 && host.data[host.size - 1] == ']')
         host = slice_sub(host, 0, host.size - 1);
     for (size_t i = 0; i < host.size; i++)
-        if (!is_host_char(host.data[i]))
+        if (!listener_is_host_char(host.data[i]))
             return false;
     ret->name = upper(arena, slice_sub(item, 0, mark));
     ret->host = arena_dup(arena, host);

@@ -46,6 +46,9 @@ enum err listener_list_parse(const char *key, const struct conf_list *texts, str
                              enum listener_rule rule, struct arena *arena,
                              struct listener_list *ret_list, struct slice *ret_message);
 
+/* What host names and addresses are made of, as Kafka's pattern has it. */
+bool listener_is_host_char(uint8_t c);
+
 /* By name in any case; NULL when absent. */
 const struct listener_address *listener_list_find(const struct listener_list *list,
                                                   struct slice name);

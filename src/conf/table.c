@@ -52,3 +52,13 @@ const struct conf_key *conf_key(enum conf_kind kind, int id)
     ENSURE_CMP(id, <, count);
     return &table[id];
 }
+
+struct slice conf_listener_key(struct slice name)
+{
+    const struct slice prefix = SLICE_LIT("listener.name.");
+    struct slice listener, key;
+    if (name.size <= prefix.size || !slice_eq(slice_sub(name, 0, prefix.size), prefix) ||
+        !slice_cut(slice_sub(name, prefix.size, name.size - prefix.size), '.', &listener, &key))
+        return SLICE_NULL;
+    return key;
+}

@@ -90,6 +90,9 @@ int conf_find(enum conf_kind kind, struct slice name);
 /* The key of an id that is known to be right (an enum constant or what conf_find gave). */
 const struct conf_key *conf_key(enum conf_kind kind, int id);
 
+/* The key in a name of the form "listener.name.<listener>.<key>"; null for other names. */
+struct slice conf_listener_key(struct slice name);
+
 /* Passwords: never shown. */
 static inline bool conf_is_sensitive(const struct conf_key *key)
 {

@@ -74,14 +74,6 @@ static int32_t get_i32(struct source *s, enum topic_key key)
     return (int32_t)get(s, key).integer;
 }
 
-static bool list_has(struct conf_list list, const char *word)
-{
-    for (int32_t i = 0; i < list.count; i++)
-        if (slice_eq_str(list.items[i], word))
-            return true;
-    return false;
-}
-
 static enum topic_compression compression_of(struct slice text)
 {
     static const char *const names[] = {"uncompressed", "gzip", "snappy", "lz4", "zstd"};
@@ -107,8 +99,8 @@ static void compute_segments(struct source *s, struct topic_config *c)
 static void compute_retention(struct source *s, struct topic_config *c)
 {
     struct conf_list policy = get(s, TOPIC_KEY_CLEANUP_POLICY).list;
-    c->cleanup_delete = list_has(policy, "delete");
-    c->cleanup_compact = list_has(policy, "compact");
+    c->cleanup_delete = conf_list_has(policy, SLICE_LIT("delete"));
+    c->cleanup_compact = conf_list_has(policy, SLICE_LIT("compact"));
     c->retention_ms = get_i64(s, TOPIC_KEY_RETENTION_MS);
     c->retention_size = get_i64(s, TOPIC_KEY_RETENTION_BYTES);
     c->delete_retention_ms = get_i64(s, TOPIC_KEY_DELETE_RETENTION_MS);

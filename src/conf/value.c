@@ -133,21 +133,16 @@ static void parse_list(struct slice text, struct arena *arena, struct conf_list 
     for (size_t i = 0; i < text.size; i++)
         count += text.data[i] == ',';
     struct slice *items = arena_array(arena, (size_t)count, sizeof(*items));
-    size_t from = 0;
-    int32_t n = 0;
-    for (size_t i = 0; i <= text.size; i++) {
-        if (i < text.size && text.data[i] != ',')
-            continue;
-        items[n++] = java_trim(slice_sub(text, from, i - from));
-        from = i + 1;
-    }
+    struct slice item;
+    for (int32_t i = 0; slice_next_part(&text, ',', &item); i++)
+        items[i] = java_trim(item);
     *ret_list = (struct conf_list){items, count};
 }
 
-static bool list_has(const struct slice *items, int32_t count, struct slice item)
+bool conf_list_has(struct conf_list list, struct slice item)
 {
-    for (int32_t i = 0; i < count; i++)
-        if (slice_eq(items[i], item))
+    for (int32_t i = 0; i < list.count; i++)
+        if (slice_eq(list.items[i], item))
             return true;
     return false;
 }
@@ -158,7 +153,7 @@ static void list_make_distinct(struct conf_list *list, struct arena *arena)
     struct slice *items = arena_array(arena, (size_t)list->count + 1, sizeof(*items));
     int32_t count = 0;
     for (int32_t i = 0; i < list->count; i++)
-        if (!list_has(items, count, list->items[i]))
+        if (!conf_list_has((struct conf_list){items, count}, list->items[i]))
             items[count++] = list->items[i];
     *list = (struct conf_list){items, count};
 }

@@ -12,6 +12,8 @@ struct conf_list {
     int32_t count;
 };
 
+bool conf_list_has(struct conf_list list, struct slice item);
+
 /* A typed value; which member counts follows from the key's type. */
 struct conf_value {
     bool is_null;

@@ -34,12 +34,52 @@ static void blanks_and_case(void **state)
     assert_false(slice_eq_nocase(SLICE_LIT("a"), SLICE_LIT("ab")));
 }
 
+static void parts_between_marks(void **state)
+{
+    (void)state;
+    struct slice before = SLICE_LIT("x"), after = SLICE_LIT("y");
+    assert_true(slice_cut(SLICE_LIT("a:b:c"), ':', &before, &after));
+    assert_slice_eq(before, "a");
+    assert_slice_eq(after, "b:c");
+    assert_true(slice_cut_last(SLICE_LIT("a:b:c"), ':', &before, &after));
+    assert_slice_eq(before, "a:b");
+    assert_slice_eq(after, "c");
+    assert_true(slice_cut(SLICE_LIT(":"), ':', &before, &after));
+    assert_true(before.data && before.size == 0 && after.data && after.size == 0);
+    assert_false(slice_cut(SLICE_LIT("abc"), ':', &before, &after));
+    assert_false(slice_cut_last(SLICE_NULL, ':', &before, &after));
+    assert_true(before.data && after.data); /* untouched */
+}
+
+static void parts_one_by_one(void **state)
+{
+    (void)state;
+    struct slice rest = SLICE_LIT("a,,b"), part;
+    assert_true(slice_next_part(&rest, ',', &part));
+    assert_slice_eq(part, "a");
+    assert_true(slice_next_part(&rest, ',', &part));
+    assert_true(part.data && part.size == 0);
+    assert_true(slice_next_part(&rest, ',', &part));
+    assert_slice_eq(part, "b");
+    assert_false(slice_next_part(&rest, ',', &part));
+    rest = SLICE_LIT(",");
+    assert_true(slice_next_part(&rest, ',', &part) && slice_next_part(&rest, ',', &part));
+    assert_false(slice_next_part(&rest, ',', &part));
+    rest = SLICE_LIT("");
+    assert_true(slice_next_part(&rest, ',', &part));
+    assert_false(slice_next_part(&rest, ',', &part));
+    rest = SLICE_NULL;
+    assert_false(slice_next_part(&rest, ',', &part));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(null_is_not_empty),
         cmocka_unit_test(integers_are_parsed_whole_and_in_range),
         cmocka_unit_test(blanks_and_case),
+        cmocka_unit_test(parts_between_marks),
+        cmocka_unit_test(parts_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
