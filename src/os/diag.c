@@ -1,6 +1,7 @@
-/* Diagnostics: one line, one write to stderr, so that lines of several threads do not mix. Line
- * breaks inside a message become blanks: a client's text must not forge lines. The level of each
- * module is an atomic that the diag() macro reads before any argument is evaluated. */
+/* Diagnostics: one line, one write to stderr, so that lines of several threads do not mix. Control
+ * characters in a message become blanks: a client's text must neither forge lines nor steer the
+ * terminal. The level of each module is an atomic that the diag() macro reads before any argument
+ * is evaluated. */
 #include "os/diag.h"
 
 #include "base/ensure.h"
@@ -69,7 +70,7 @@ void diag_write(enum diag_module module, enum diag_level level, const char *form
     size += at_most(vsnprintf(line + size, room, format, args), room);
     va_end(args);
     for (size_t i = text; i < size; i++)
-        if (line[i] == '\n' || line[i] == '\r')
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
             line[i] = ' ';
     if (line_sink) {
         line_sink(sink_context, slice_of(line, size));
