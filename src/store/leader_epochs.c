@@ -56,7 +56,8 @@ enum err leader_epochs_read(struct leader_epochs *epochs, struct io *io, const c
     enum err err = disk_file_read(io, path, FILE_SIZE_MAX, &text);
     mem_free(path);
     leader_epochs_clear(epochs);
-    if (!err)
+    /* Kafka makes the file empty and fills it with the first epoch. */
+    if (!err && text.size)
         err = checkpoint_parse(buf_slice(&text), 2, read_line, epochs);
     if (err)
         epochs->count = 0;

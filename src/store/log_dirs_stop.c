@@ -25,9 +25,12 @@ struct closer {
 
 static void close_log(struct log *log, struct closing *closing)
 {
-    if (log->closed)
-        return;
-    enum err err = log_close(log, true);
+    struct lock *lock = log->lock; /* NULL, unless its holder still looks at it */
+    if (lock)
+        lock_take(lock);
+    enum err err = log->closed ? ERR_NONE : log_close(log, true);
+    if (lock)
+        lock_release(lock);
     if (!err)
         return;
     diag(DIAG_STORE, DIAG_WARN, "%s was not closed cleanly: %s", log->path->text, err_name(err));

@@ -80,7 +80,10 @@ static void file_has_kafkas_bytes(void **state)
     store_cut_file(f, "leader-epoch-checkpoint", 0);
     assert_int_equal(leader_epochs_write(&e, f->io, f->path, false), ERR_NONE);
     assert_true(store_same_as_golden(f, "del-0", "leader-epoch-checkpoint"));
-    store_cut_file(f, "leader-epoch-checkpoint", 3);
+    store_cut_file(f, "leader-epoch-checkpoint", 0);
+    assert_int_equal(leader_epochs_read(&e, f->io, f->path), ERR_NONE);
+    assert_int_equal(e.count, 0);
+    store_poke(f, "leader-epoch-checkpoint", 0, "0\n1", 3);
     assert_int_equal(leader_epochs_read(&e, f->io, f->path), ERR_CORRUPT);
     assert_int_equal(e.count, 0);
     leader_epochs_fini(&e);
