@@ -133,6 +133,9 @@ def topic_rules(k):
 def idempotent(k):
     tid, = k.create("i-a")
     stamp = now(k)
+    while k.ask("InitProducerId", 4, {"TransactionalId": None, "TransactionTimeoutMs": 1},
+                keep=False)["ErrorCode"]:
+        pass  # Apache Kafka answers COORDINATOR_LOAD_IN_PROGRESS at first
     answers = [k.ask("InitProducerId", v, {"TransactionalId": None, "TransactionTimeoutMs": 1000},
                      "fresh") for v in range(0, 6)]
     k.ask("InitProducerId", 4, {"TransactionalId": None, "TransactionTimeoutMs": 0}, "timeout 0")

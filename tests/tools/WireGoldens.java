@@ -7,6 +7,9 @@
 //   build/tests/tools/wire_samples 3 | java -cp 'LIBS/*' tests/tools/WireGoldens.java LIBS \
 //       > tests/golden/wire/messages.txt
 //
+// With "verdicts" behind LIBS the lines are "NAME VERSION HEX" (tests/tools/mutate_wire.py makes damaged
+// messages), and what is printed after them is how many bytes Kafka's class left over, or "refused".
+//
 // LIBS is a folder with the jars of Apache Kafka 4.4.0 (core, tools, streams) and what they need.
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -43,7 +46,9 @@ public class WireGoldens {
         for (String line; (line = in.readLine()) != null; ) {
             String[] parts = line.split(" ", 3);
             try {
-                out.println(golden(parts[0], Short.parseShort(parts[1]), parts[2]));
+                short version = Short.parseShort(parts[1]);
+                out.println(args.length > 1 ? line + " " + verdict(parts[0], version, parts[2])
+                    : golden(parts[0], version, parts[2]));
             } catch (Throwable error) {
                 System.err.println(parts[0] + " " + parts[1] + ": " + error + " " + error.getCause());
             }
@@ -104,6 +109,18 @@ public class WireGoldens {
             text = write.invoke(null, back, version, false).toString();
         }
         return name + " " + version + " " + (defaults ? "=" : "") + HexFormat.of().formatHex(bytes) + " " + text;
+    }
+
+    static String verdict(String name, short version, String hex) throws Exception {
+        String type = CLASSES.getOrDefault(name + "Data", CLASSES.get(name));
+        Message message = (Message) Class.forName(type).getConstructor().newInstance();
+        ByteBuffer buffer = ByteBuffer.wrap(HexFormat.of().parseHex(hex.equals("-") ? "" : hex));
+        try {
+            message.read(new ByteBufferAccessor(buffer), version);
+            return String.valueOf(buffer.remaining());
+        } catch (RuntimeException refused) {
+            return "refused";
+        }
     }
 
     static byte[] write(Message message, short version) {

@@ -187,7 +187,35 @@ static inline void stop_done(void *context)
 static inline void keep_diag(void *context, struct slice line)
 {
     struct net_fixture *f = context;
+    pthread_mutex_lock(&f->mutex);
     snprintf(f->last_diag, sizeof f->last_diag, "%.*s", SLICE_FMT(line));
+    pthread_mutex_unlock(&f->mutex);
+}
+
+/* Whether the last line of diagnostics has the text. */
+static inline bool diag_has(struct net_fixture *f, const char *text)
+{
+    pthread_mutex_lock(&f->mutex);
+    bool has = strstr(f->last_diag, text) != NULL;
+    pthread_mutex_unlock(&f->mutex);
+    return has;
+}
+
+static inline int value_of(struct net_fixture *f, const int *counter)
+{
+    pthread_mutex_lock(&f->mutex);
+    int value = *counter;
+    pthread_mutex_unlock(&f->mutex);
+    return value;
+}
+
+/* What the 's' and 'f' replies are made of from now on. */
+static inline void set_reply(struct net_fixture *f, size_t reply_size, struct outq_range range)
+{
+    pthread_mutex_lock(&f->mutex);
+    f->reply_size = reply_size;
+    f->range = range;
+    pthread_mutex_unlock(&f->mutex);
 }
 
 /* `adjust` may change the limits first. */

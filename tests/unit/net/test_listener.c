@@ -87,7 +87,7 @@ static void survives_without_descriptors(void **state)
     assert_int_equal(connect(late, (struct sockaddr *)&a, sizeof a), 0);
     while (net_counters(f->net).pauses_files == 0)
         usleep(1000);
-    assert_non_null(strstr(f->last_diag, "no file descriptors left"));
+    assert_true(diag_has(f, "no file descriptors left"));
     put_frame(waiting, 'e', 3); /* the others are served */
     expect_echo(waiting, 'e', 3);
     setrlimit(RLIMIT_NOFILE, &before);

@@ -162,9 +162,43 @@ static void frames_between_real_clients_and_nodes(void **state)
     arena_fini(&a);
 }
 
+/* Damaged messages: what Kafka's classes refuse we refuse, and where they stop reading we stop. */
+static void refused_where_kafka_refuses(void **state)
+{
+    (void)state;
+    struct arena all;
+    arena_init(&all);
+    struct slice rest = golden_read("wire/damaged.txt", &all), line;
+    assert_non_null(rest.data);
+    size_t refused = 0, taken = 0;
+    while ((line = golden_cut(&rest, '\n')).data) {
+        struct arena a;
+        arena_init(&a);
+        struct slice name = golden_cut(&line, ' ');
+        const struct wire_schema *schema = schema_named(name);
+        int64_t version, left = -1;
+        assert_non_null(schema);
+        assert_true(slice_to_i64(golden_cut(&line, ' '), 0, 100, &version));
+        struct slice hex = golden_cut(&line, ' ');
+        struct cursor c = cursor_of(golden_unhex(hex, &a));
+        void *msg = arena_alloc(&a, wire_schema_size(schema));
+        enum err err = wire_decode(schema, (int)version, &c, &a, msg);
+        bool ok = slice_to_i64(line, 0, 1000, &left);
+        if ((err == ERR_NONE) != ok || (ok && (int64_t)cursor_left(&c) != left))
+            fail_msg("%.*s %d %.*s: %s, %zu left; Kafka: %.*s", SLICE_FMT(name), (int)version,
+                     SLICE_FMT(hex), err_name(err), cursor_left(&c), SLICE_FMT(line));
+        refused += !ok;
+        taken += ok;
+        arena_fini(&a);
+    }
+    assert_true(refused > 1000 && taken > 500);
+    arena_fini(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refused_where_kafka_refuses),
         cmocka_unit_test(frames_between_real_clients_and_nodes),
         cmocka_unit_test(kafkas_bytes_and_json),
     };
