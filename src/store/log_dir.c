@@ -79,15 +79,23 @@ enum err log_dir_check(struct log_dir *dir, enum err err, const char *what)
 /* ---- space ------------------------------------------------------------------------------------
  */
 
+static int64_t capped(int64_t reserve, int64_t total, int64_t part)
+{
+    return part && reserve > total / part ? total / part : reserve;
+}
+
 void log_dir_poll_space(struct log_dir *dir)
 {
     struct io_space space;
     if (io_space(dir->dirs->io, dir->path, &space))
         return;
     const struct log_dirs_options *options = &dir->dirs->options;
-    enum log_space state = space.free < options->reserve_coordinator ? LOG_SPACE_CRITICAL
-                           : space.free < options->reserve_client    ? LOG_SPACE_LOW
-                                                                     : LOG_SPACE_OK;
+    int64_t part = options->reserve_part;
+    int64_t client = capped(options->reserve_client, space.total, part);
+    int64_t coordinator = capped(options->reserve_coordinator, space.total, 4 * part);
+    enum log_space state = space.free < coordinator ? LOG_SPACE_CRITICAL
+                           : space.free < client    ? LOG_SPACE_LOW
+                                                    : LOG_SPACE_OK;
     uint32_t before = __atomic_exchange_n(&dir->space_state, state, __ATOMIC_ACQ_REL);
     if (before != state)
         diag(DIAG_STORE, state ? DIAG_WARN : DIAG_INFO, "log folder %s has %lld bytes free: %s",

@@ -25,6 +25,7 @@ void log_dirs_options_init(struct log_dirs_options *options)
         .background_flush_ms = 30000,
         .reserve_client = 64 << 20,
         .reserve_coordinator = 16 << 20,
+        .reserve_part = 16,
         .files_max = 4096,
     };
 }

@@ -36,7 +36,10 @@ struct log_dirs_options {
     int64_t background_flush_ms;      /* or this long unflushed; 30 s */
     int64_t reserve_client;           /* free bytes below which client produce is refused */
     int64_t reserve_coordinator;      /* ... and coordinator appends */
-    int files_max;                    /* open segment and index files kept by the cache */
+    int64_t reserve_part; /* the client reserve is at most 1/reserve_part of the file system, the
+                             coordinator's a quarter of that, so that a small disk can be used;
+                             0 = no such cap */
+    int files_max;        /* open segment and index files kept by the cache */
     /* A folder went offline (I/O error). Called on `failed_loop` once per folder, no lock held;
      * NULL = nobody asks. */
     struct loop *failed_loop;

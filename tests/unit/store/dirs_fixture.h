@@ -29,7 +29,7 @@ static inline void dirs_begin(struct dirs_fixture *x, struct store_fixture *f, i
     x->options.paths = x->path_list;
     x->options.path_count = count;
     x->options.node_id = 1;
-    x->options.reserve_client = x->options.reserve_coordinator = 0;
+    x->options.reserve_client = x->options.reserve_coordinator = x->options.reserve_part = 0;
     for (int i = 0; i < count; i++) {
         snprintf(x->paths[i], sizeof x->paths[i], "%s/d%d", f->root, i);
         x->path_list[i] = x->paths[i];

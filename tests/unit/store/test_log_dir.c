@@ -44,6 +44,10 @@ static void reserves_refuse_by_origin(void **state)
     log_dir_poll_space(dir);
     assert_int_equal(log_dir_admits(dir, LOG_COORDINATOR), ERR_DISK_FULL);
     assert_int_equal(log_dir_admits(dir, LOG_RAFT_LEADER), ERR_NONE);
+    /* Reserves are capped at a part of the disk: with 1 / 2^40 of it they reserve nothing. */
+    x.dirs->options.reserve_part = 1ll << 40;
+    log_dir_poll_space(dir);
+    assert_int_equal(log_dir_admits(dir, LOG_CLIENT), ERR_NONE);
     x.dirs->options.reserve_client = x.dirs->options.reserve_coordinator = 0;
     log_dir_poll_space(dir);
     assert_int_equal(log_append(log, LOG_CLIENT, 0, store_batch(x.f, &options, 1, 1, 1), &a),
