@@ -37,6 +37,7 @@ static enum err open_log(struct quorum *q, char **ret_text)
 {
     struct log_open_options options = {
         .io = q->io, .path = q->path, .topic = SLICE_LIT("__cluster_metadata")};
+    options.epochs_unsynced = true;
     log_config_init(&options.config);
     options.config.segment_size_max =
         (int32_t)config_int(q->config, BROKER_KEY_METADATA_LOG_SEGMENT_BYTES);
@@ -49,6 +50,9 @@ static enum err open_log(struct quorum *q, char **ret_text)
     if (e != ERR_NONE)
         *ret_text = mem_printf("%s cannot be opened: %s", q->path,
                                e == ERR_IO ? io_error_text(q->io) : err_name(e));
+    struct uuid id = UUID_METADATA_TOPIC;
+    if (e == ERR_NONE && (e = log_set_topic_id(q->log, &id)) != ERR_NONE)
+        *ret_text = mem_printf("%s/partition.metadata: %s", q->path, err_name(e));
     return e;
 }
 
@@ -198,11 +202,13 @@ static enum err flush_all(struct quorum *q)
 {
     enum err e = ERR_NONE;
     struct log_flush flush;
+    bool names_synced = false; /* of quorum-state and of a new snapshot 0-0 */
     while (e == ERR_NONE && log_flush_prepare(q->log, &flush)) {
+        names_synced = names_synced || flush.sync_dir;
         log_flush_run(&flush);
         e = log_flush_finish(q->log, &flush);
     }
-    if (e == ERR_NONE)
+    if (e == ERR_NONE && !names_synced)
         e = io_sync_dir(q->io, q->path);
     return e;
 }

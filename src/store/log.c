@@ -51,6 +51,7 @@ enum err log_open(const struct log_open_options *options, struct log **ret_log)
     struct log *log = mem_zalloc(sizeof *log);
     log->io = io;
     log->dir = options->dir;
+    log->epochs_unsynced = options->epochs_unsynced;
     log->path = log_path_new(options->path);
     log->cache =
         log->dir ? file_cache_ref(log_dir_cache(log->dir)) : file_cache_new(io, ALONE_FILES_MAX);

@@ -37,7 +37,7 @@ bool log_flush_prepare(struct log *log, struct log_flush *flush)
 {
     if (log_failed(log) || log->closed)
         return false;
-    bool epochs = log->epochs.dirty && !log->epochs_written;
+    bool epochs = !log->epochs_unsynced && log->epochs.dirty && !log->epochs_written;
     if (log->recovery_point >= log->end && !epochs)
         return false;
     *flush = (struct log_flush){.io = log->io, .size = log->unflushed_size};

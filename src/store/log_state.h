@@ -47,6 +47,7 @@ struct log {
 
     struct leader_epochs epochs;
     bool epochs_written; /* a flush under way writes their file */
+    bool epochs_unsynced; /* see struct log_open_options */
 
     struct log_recent *recent; /* ring; NULL until the first append */
     uint32_t recent_count, recent_next;
