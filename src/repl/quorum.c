@@ -233,6 +233,15 @@ static void flush_done(struct io_job *job)
     list_init(&ops);
     lock_take(&q->lock);
     q->flush.running = false;
+    if (q->closed) {
+        bool last = !q->snapshot.running;
+        enum err ended = log_flush_finish(NULL, &q->flush.flush);
+        (void)ended; /* log_close has flushed */
+        lock_release(&q->lock);
+        if (last)
+            quorum_destroy(q);
+        return;
+    }
     int64_t durable = q->flush.flush.offset_end;
     enum err e = log_flush_finish(q->log, &q->flush.flush);
     if (e == ERR_NONE) {

@@ -85,7 +85,11 @@ void quorum_describe(struct quorum *quorum, const struct describe_quorum_request
 /* Controlled shutdown: writes the fencing records, waits until they are committed, refuses what
  * comes after. Blocks; not from the quorum's loop. */
 void quorum_shutdown(struct quorum *quorum);
-/* Closes the log and frees. The loop must still run; no op may be under way. */
+/* True when no fsync and no snapshot of it is on a worker: ask (from a timer) after quorum_shutdown
+ * and before the loop is stopped. */
+bool quorum_idle(struct quorum *quorum);
+/* Closes the log and frees; what is still on a worker frees the rest when it ends on the loop. No
+ * op may be under way. Accepts NULL. */
 void quorum_close(struct quorum *quorum);
 
 #endif

@@ -56,6 +56,7 @@ struct quorum {
     int64_t broker_epoch;
     enum err failed; /* the metadata log cannot be written: no op is taken */
     bool closing;
+    bool closed; /* quorum_close was called: the last job that ends frees */
     struct quorum_flush_job flush;
 
     int64_t snapshot_offset; /* end of the newest snapshot */
@@ -84,6 +85,10 @@ void quorum_take_ops(struct quorum *q, struct list *ret_ops);
 void quorum_post_ops(struct list *ops, enum err e);
 /* Takes over the reference on `next`, gives the old one. Not under the lock. */
 struct meta_image *quorum_swap_committed(struct quorum *q, struct meta_image *next);
+
+/* ---- quorum_start.c ---- */
+/* Frees what quorum_close left to the jobs. */
+void quorum_destroy(struct quorum *q);
 
 /* ---- quorum_files.c: quorum-state and the names of snapshots ---- */
 enum err quorum_read_state(struct quorum *q, char **ret_text);

@@ -195,8 +195,17 @@ static void snapshot_done(struct io_job *job)
 {
     struct quorum_snapshot_job *s = LIST_ITEM(job, struct quorum_snapshot_job, job);
     struct quorum *q = s->quorum;
+    meta_image_unref(s->image);
+    s->image = NULL;
     lock_take(&q->lock);
     s->running = false;
+    bool last = q->closed && !q->flush.running;
+    if (q->closed) {
+        lock_release(&q->lock);
+        if (last)
+            quorum_destroy(q);
+        return;
+    }
     if (s->err == ERR_NONE) {
         q->snapshot_offset = s->offset;
         drop_old(q);
@@ -205,8 +214,6 @@ static void snapshot_done(struct io_job *job)
              (long long)s->offset, q->path, err_name(s->err));
     }
     lock_release(&q->lock);
-    meta_image_unref(s->image);
-    s->image = NULL;
 }
 
 void quorum_snapshot_maybe(struct quorum *q)

@@ -313,16 +313,16 @@ void quorum_shutdown(struct quorum *q)
     quorum_post_ops(&ops, failed);
 }
 
-void quorum_close(struct quorum *q)
+bool quorum_idle(struct quorum *q)
 {
-    if (!q)
-        return;
-    if (q->log) {
-        enum err e = q->failed == ERR_NONE ? log_close(q->log, true) : ERR_NONE;
-        if (e != ERR_NONE)
-            diag(DIAG_REPL, DIAG_ERROR, "%s was not closed cleanly: %s", q->path, err_name(e));
-        log_free(q->log);
-    }
+    lock_take(&q->lock);
+    bool idle = !q->flush.running && !q->snapshot.running;
+    lock_release(&q->lock);
+    return idle;
+}
+
+void quorum_destroy(struct quorum *q)
+{
     while (!list_empty(&q->roots)) {
         struct quorum_root *root = LIST_ITEM(q->roots.next, struct quorum_root, link);
         list_remove(&root->link);
@@ -341,4 +341,23 @@ void quorum_close(struct quorum *q)
     slice_free(&q->cluster_id);
     mem_free(q->path);
     mem_free(q);
+}
+
+void quorum_close(struct quorum *q)
+{
+    if (!q)
+        return;
+    lock_take(&q->lock);
+    if (q->log) {
+        enum err e = q->failed == ERR_NONE ? log_close(q->log, true) : ERR_NONE;
+        if (e != ERR_NONE)
+            diag(DIAG_REPL, DIAG_ERROR, "%s was not closed cleanly: %s", q->path, err_name(e));
+        log_free(q->log);
+        q->log = NULL;
+    }
+    q->closed = q->closing = true;
+    bool last = !q->flush.running && !q->snapshot.running;
+    lock_release(&q->lock);
+    if (last)
+        quorum_destroy(q);
 }

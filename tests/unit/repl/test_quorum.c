@@ -115,6 +115,14 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
     return remove(path);
 }
 
+/* Closes once nothing is on a worker any more, as a server does before it stops the loop. */
+static void stage_close(struct stage *s)
+{
+    while (!quorum_idle(s->quorum))
+        usleep(1000);
+    quorum_close(s->quorum);
+}
+
 static void stage_fini(struct stage *s)
 {
     loop_stop(s->loop);
@@ -198,7 +206,7 @@ static void a_new_node_is_ready_after_its_start(void **state)
     assert_int_equal(quorum_leader(s.quorum, &epoch), 1);
     assert_int_equal(epoch, 1);
     create(&s, "t");
-    quorum_close(s.quorum);
+    stage_close(&s);
     stage_fini(&s);
 }
 
@@ -211,7 +219,7 @@ static void changes_survive_a_stop_and_a_kill(void **state)
     create(&s, "t");
     s.self.previous_epoch = quorum_broker_epoch(s.quorum);
     quorum_shutdown(s.quorum);
-    quorum_close(s.quorum);
+    stage_close(&s);
 
     stage_start(&s);
     struct meta_image *image = quorum_image(s.quorum);
@@ -224,14 +232,14 @@ static void changes_survive_a_stop_and_a_kill(void **state)
     quorum_leader(s.quorum, &epoch);
     assert_int_equal(epoch, 2);
     create(&s, "u");
-    quorum_close(s.quorum); /* no shutdown: as a crash leaves the metadata */
+    stage_close(&s); /* no shutdown: as a crash leaves the metadata */
 
     stage_start(&s);
     image = quorum_image(s.quorum);
     assert_int_equal(meta_image_topic_count(image), 2);
     assert_int_equal(meta_image_topic(image, SLICE_LIT("t"))->partitions[0]->recovery_state, 1);
     meta_image_unref(image);
-    quorum_close(s.quorum);
+    stage_close(&s);
     stage_fini(&s);
 }
 
@@ -262,7 +270,7 @@ static void many_operations_commit_in_order(void **state)
     struct meta_image *image = quorum_image(s.quorum);
     assert_int_equal(meta_image_topic_count(image), COUNT / 2);
     meta_image_unref(image);
-    quorum_close(s.quorum);
+    stage_close(&s);
     stage_fini(&s);
 }
 
@@ -283,7 +291,7 @@ static void what_comes_after_the_shutdown_is_refused(void **state)
     assert_true(meta_image_broker(image, 1)->fenced);
     meta_image_unref(image);
     arena_fini(&arena);
-    quorum_close(s.quorum);
+    stage_close(&s);
     stage_fini(&s);
 }
 
@@ -325,7 +333,7 @@ static void a_folder_of_apache_kafka_is_taken_over(void **state)
         assert_slice_eq(meta_config_get(group, SLICE_LIT("consumer.session.timeout.ms")), "50000");
         meta_image_unref(image);
         create(&s, "more");
-        quorum_close(s.quorum);
+        stage_close(&s);
         stage_fini(&s);
     }
 }
@@ -343,7 +351,7 @@ static void snapshots_replace_the_log(void **state)
         snprintf(name, sizeof name, "t-%d", i);
         create(&s, name);
     }
-    quorum_close(s.quorum);
+    stage_close(&s);
     char path[128];
     snprintf(path, sizeof path, "%s/__cluster_metadata-0", s.dir);
     char **names;
@@ -358,7 +366,7 @@ static void snapshots_replace_the_log(void **state)
     assert_int_equal(meta_image_topic_count(image), 60);
     assert_int_equal(meta_image_metadata_version(image), 33);
     meta_image_unref(image);
-    quorum_close(s.quorum);
+    stage_close(&s);
     stage_fini(&s);
 }
 
@@ -410,7 +418,7 @@ static void the_quorum_describes_itself(void **state)
     assert_int_equal(response.nodes[0].listeners[0].port, 40911);
     assert_int_equal(response.topics[1].partitions[0].error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
     arena_fini(&arena);
-    quorum_close(s.quorum);
+    stage_close(&s);
     stage_fini(&s);
 }
 
@@ -424,7 +432,7 @@ static void other_voters_are_refused(void **state)
     assert_int_equal(quorum_start(s.quorum, &s.self, &text), ERR_NOT_CONTROLLER);
     assert_non_null(strstr(text, "not the only voter"));
     mem_free(text);
-    quorum_close(s.quorum);
+    stage_close(&s);
     stage_fini(&s);
 }
 
