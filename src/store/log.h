@@ -67,8 +67,8 @@ struct log_open_options {
     int64_t recovery_point; /* all before it is known to be flushed */
     int64_t log_start;      /* from log-start-offset-checkpoint; 0 when not there */
     bool clean;             /* the folder was shut down cleanly: no recovery */
-    /* Recovered as a whole at each start, which finds all leader epochs in the batches (the metadata
-     * log): a flush does not wait for their file. */
+    /* Recovered as a whole at each start, which finds all leader epochs in the batches (the
+     * metadata log): a flush does not wait for their file. */
     bool epochs_unsynced;
 };
 
