@@ -7,9 +7,8 @@
 #include "base/slice.h"
 #include "os/io.h"
 
-struct auto_topics;
 struct config;
-struct coord_runtime;
+struct coordinators;
 struct dynamic_configs;
 struct fetch_sessions;
 struct log_dirs;
@@ -21,15 +20,17 @@ struct api_context {
     struct io *io;
     int32_t node_id;
     struct slice cluster_id;
-    const struct config *config;        /* the static configuration (conf/config.h) */
-    struct quorum *quorum;              /* metadata: images and changes (repl/quorum.h) */
-    struct partition_table *partitions; /* partitions this node holds (repl/partition_table.h) */
-    struct log_dirs *log_dirs;          /* log folders (store/log_dirs.h) */
-    struct coord_runtime *groups;       /* group coordinator (coord/runtime.h) */
-    struct fetch_sessions *sessions;    /* api/fetch_session.h */
-    struct producer_ids *producer_ids;  /* api/producer_ids.h */
-    struct auto_topics *auto_topics;    /* api/auto_topics.h */
+    const struct config *_Atomic config; /* the static configuration (conf/config.h) */
+    struct quorum *quorum;               /* metadata: images and changes (repl/quorum.h) */
+    struct partition_table *partitions;  /* partitions this node holds (repl/partition_table.h) */
+    struct log_dirs *log_dirs;           /* log folders (store/log_dirs.h) */
+    struct coordinators *coordinators;   /* group coordinator (api/coordinators.h) */
+    struct fetch_sessions *sessions;     /* api/fetch_session.h */
+    struct producer_ids *producer_ids;   /* api/producer_ids.h */
+    bool unstable_versions;              /* unstable.api.versions.enable */
     bool advertise_as_reached; /* node endpoints in replies are the address a connection came by */
+    _Atomic int64_t request_count; /* under way; the node waits for them when it stops */
+    _Atomic int64_t complained_ns; /* when the last bad request was told; one line a second */
 };
 
 #endif

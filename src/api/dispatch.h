@@ -14,6 +14,7 @@
 
 struct api_context;
 struct conn;
+struct frame;
 struct request;
 
 /* Kinds of listener, as bits. */
@@ -42,14 +43,14 @@ struct api_family {
 const struct api_handler *dispatch_find(int16_t key, unsigned listener);
 
 /* Versions served and announced; false when the API is not served on the listener. */
-bool dispatch_versions(int16_t key, unsigned listener, int16_t *ret_min, int16_t *ret_max);
+bool dispatch_versions(int16_t key, unsigned listener, bool unstable, int16_t *ret_min,
+                       int16_t *ret_max);
 
-/* One frame (without its size field) of a connection, on its loop. Takes ownership of `frame`
- * (mem_free). Ends with the handler having the request, or with the connection closed. */
-void dispatch_frame(struct api_context *context, struct conn *conn, unsigned listener,
-                    uint8_t *frame, size_t frame_size);
+/* One frame of a connection, on its loop: takes it over. Ends with the handler having the request,
+ * or with the connection closed. */
+void dispatch_frame(struct api_context *context, struct conn *conn, struct frame *frame);
 
 /* The connection went away; its request under way, if any, learns it. On the loop. */
-void dispatch_conn_closed(struct request *request);
+void dispatch_closed(struct conn *conn);
 
 #endif

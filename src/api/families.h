@@ -4,18 +4,20 @@
 
 #include "api/dispatch.h"
 
-#define API_FAMILIES(X) \
-    X(api_versions)     \
-    X(api_metadata)     \
-    X(api_produce)      \
-    X(api_fetch)        \
-    X(api_list_offsets) \
-    X(api_groups)       \
-    X(api_producer_ids) \
-    X(api_topics)       \
-    X(api_configs)      \
-    X(api_log)          \
-    X(api_cluster)
+#define API_FAMILIES(X)     \
+    X(api_cluster)          \
+    X(api_fetch)            \
+    X(api_find_coordinator) \
+    X(api_groups)           \
+    X(api_init_producer_id) \
+    X(api_list_offsets)     \
+    X(api_log_requests)     \
+    X(api_metadata)         \
+    X(api_offset_fetch)     \
+    X(api_offsets)          \
+    X(api_produce)          \
+    X(api_topics)           \
+    X(api_versions)
 
 #define API_FAMILY_DECLARE(name) extern const struct api_family name;
 API_FAMILIES(API_FAMILY_DECLARE)

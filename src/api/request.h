@@ -18,7 +18,8 @@
 #define KLAMM_API_REQUEST_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "net/frame.h"
+#include "net/outq.h"
 #include "os/io.h"
 
 struct api_context;
@@ -43,6 +44,7 @@ struct request {
     int16_t version;
     int32_t correlation_id;
     struct slice client_id; /* a copy in the arena; null when the client sent none */
+    char client_host[66];   /* "/127.0.0.1" */
     struct arena arena;
     void *body; /* the decoded request struct; its strings are views into the frame */
     int64_t received_ns;
@@ -50,8 +52,8 @@ struct request {
     void *parked;                            /* the handler's own state while parked */
 
     /* private to request.c and dispatch.c */
-    uint8_t *frame;
-    size_t frame_size;
+    struct frame frame;
+    struct request_files *files;
     const void *response;
     enum request_end end;
     struct loop_task task;
@@ -72,10 +74,15 @@ void *request_response(struct request *request);
  * records, end here: copy into the arena what the reply still needs. */
 void request_free_frame(struct request *request);
 
+/* Bytes of a reply that lie outside of it, such as file ranges. The pieces are taken over: they are
+ * released when sent, or when the request ends in another way. The result goes into the `ext` of a
+ * wire_records together with the sum of the sizes. `items` must live in the request's arena. */
+void *request_attach(struct request *request, struct outq_item *items, size_t count);
+
 /* Calls fn(request) on the request's loop; any thread. One post at a time. */
 void request_post(struct request *request, void (*fn)(struct request *request));
 
-/* The client's address as Kafka writes it ("/127.0.0.1"); empty when the connection is gone. */
+/* The client's address as Kafka writes it ("/127.0.0.1"). */
 struct slice request_client_host(const struct request *request);
 
 /* The address this connection came in by; false when the connection is gone. Loop thread. */

@@ -1,6 +1,36 @@
-/* The one executable: picks the server or a tool by its first word. */
+/* The one executable: picks the server or a tool by its first word. Words are checked here and
+ * answered on stderr; everything a running node says is diagnostics. */
+#include "base/mem.h"
+#include "os/diag.h"
+#include "os/io_linux.h"
+#include "server/command.h"
+
 #include <stdio.h>
 #include <string.h>
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: klamm server [--data DIR] [--listen HOST:PORT] [--ready-fd N]\n"
+                    "       klamm server [--ready-fd N] server.properties\n"
+                    "       klamm --version\n");
+    return 2;
+}
+
+static int run_server(int argc, char **argv)
+{
+    struct server_options options;
+    char *text = NULL;
+    if (server_options_parse(argc, argv, &options, &text)) {
+        fprintf(stderr, "klamm server: %s\n", text);
+        mem_free(text);
+        return usage();
+    }
+    struct io *io = io_linux_new();
+    diag_init(io, NULL, NULL);
+    int status = server_run(io, &options);
+    io_linux_free(io);
+    return status;
+}
 
 int main(int argc, char **argv)
 {
@@ -8,6 +38,7 @@ int main(int argc, char **argv)
         printf("klamm %s\n", KLAMM_VERSION);
         return 0;
     }
-    fprintf(stderr, "usage: klamm --version\n");
-    return 2;
+    if (argc >= 2 && strcmp(argv[1], "server") == 0)
+        return run_server(argc - 2, argv + 2);
+    return usage();
 }

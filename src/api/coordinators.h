@@ -1,0 +1,62 @@
+/* The group coordinator of this node: one shard (coord/runtime.h) for each partition of
+ * __consumer_offsets that it leads, each under its own lock, loaded from the partition's log,
+ * writing through the partition, with its timer on one loop.
+ *
+ * Handlers go in and out:
+ *     if (coordinators_enter(coordinators, group_id, request, &call) == ERR_NONE) {
+ *         coord_groups_...(call.shard, &call.event, ..., &call.update);
+ *         coordinators_leave(&call);
+ *     }
+ * Between, the shard's lock is held: memory work and the append. Replies complete in
+ * coordinators_leave or later, from any thread. */
+#ifndef KLAMM_API_COORDINATORS_H
+#define KLAMM_API_COORDINATORS_H
+
+#include "coord/runtime.h"
+#include "os/io.h"
+
+struct coordinators;
+struct group_shard;
+struct partition;
+struct request;
+
+struct coordinator_call {
+    struct coord_shard *shard;
+    struct coord_event event;
+    struct coord_update update;
+    struct group_shard *held; /* private */
+};
+
+/* `loops` outlive it. */
+struct coordinators *coordinators_new(struct io *io, struct loop *const *loops, int loop_count,
+                                      const struct coord_config *config);
+/* All shards must have been resigned. Accepts NULL. */
+void coordinators_free(struct coordinators *coordinators);
+void coordinators_configure(struct coordinators *coordinators, const struct coord_config *config);
+
+/* How many partitions __consumer_offsets has; 0 = it does not exist. From the publisher. */
+void coordinators_set_partition_count(struct coordinators *coordinators, int32_t count);
+int32_t coordinators_partition_count(struct coordinators *coordinators);
+/* The partition of a group; -1 while the topic does not exist. */
+int32_t coordinators_partition_of(struct coordinators *coordinators, struct slice group_id);
+
+/* This node leads the partition: a new shard loads. An empty partition serves on return, others
+ * when a worker has read them. From the publisher. */
+void coordinators_lead(struct coordinators *coordinators, struct partition *partition);
+/* It does not lead it any more, or stops: parked replies end with NOT_COORDINATOR. */
+void coordinators_resign(struct coordinators *coordinators, int32_t index);
+void coordinators_resign_all(struct coordinators *coordinators);
+/* Offsets of deleted topics go. */
+void coordinators_topics_deleted(struct coordinators *coordinators, const struct slice *names,
+                                 size_t count);
+
+/* NOT_COORDINATOR: no shard here (then there is nothing to leave). A shard that loads is entered;
+ * it answers for itself. */
+enum err coordinators_enter(struct coordinators *coordinators, struct slice group_id,
+                            struct request *request, struct coordinator_call *ret_call);
+/* The same by partition, for walks over all shards: 0 <= index < partition count. */
+enum err coordinators_enter_at(struct coordinators *coordinators, int32_t index,
+                               struct request *request, struct coordinator_call *ret_call);
+void coordinators_leave(struct coordinator_call *call);
+
+#endif

@@ -1,0 +1,225 @@
+/* OffsetCommit and OffsetDelete: topics that do not exist are answered here, the others by the
+ * group's shard; both go into one answer in the order of the request. OffsetFetch is in
+ * offset_fetch.c. */
+#include "coord/offsets.h"
+#include "api/context.h"
+#include "api/coordinators.h"
+#include "api/families.h"
+#include "api/request.h"
+#include "coord/answers.h"
+#include "meta/image.h"
+#include "repl/quorum.h"
+#include "wire/api.h"
+#include "wire_offset_commit.h"
+#include "wire_offset_delete.h"
+
+/* ---- commit ---- */
+
+struct commit {
+    struct coord_reply reply;
+    struct request *request;
+    struct offset_commit_response *response; /* the whole one */
+    struct offset_commit_request known;      /* what the shard is asked */
+    /* Where its answers go, in order. */
+    struct offset_commit_response_offset_commit_response_partition **places;
+    int32_t place_count;
+};
+
+/* Takes the topic's partitions that exist over into what the shard is asked. */
+static void split_commit(struct commit *commit, const struct meta_image *image,
+                         const struct offset_commit_request_offset_commit_request_topic *from,
+                         struct offset_commit_response_offset_commit_response_topic *answer)
+{
+    struct arena *arena = &commit->request->arena;
+    bool by_id = commit->request->version >= 10;
+    const struct meta_topic *topic = by_id ? meta_image_topic_by_id(image, &from->topic_id)
+                                           : meta_image_topic(image, from->name);
+    struct offset_commit_request_offset_commit_request_topic *to =
+        &commit->known.topics[commit->known.topics_count];
+    struct offset_commit_response_offset_commit_response_partition *answers =
+        offset_commit_response_offset_commit_response_topic_partitions_new(arena, answer,
+                                                                           from->partitions_count);
+    answer->name = from->name;
+    answer->topic_id = from->topic_id;
+    *to = *from;
+    to->partitions = arena_array(arena, (size_t)from->partitions_count, sizeof *to->partitions);
+    to->partitions_count = 0;
+    for (int32_t i = 0; i < from->partitions_count; i++) {
+        answers[i].partition_index = from->partitions[i].partition_index;
+        if (topic && meta_topic_partition(topic, from->partitions[i].partition_index)) {
+            to->partitions[to->partitions_count++] = from->partitions[i];
+            commit->places[commit->place_count++] = &answers[i];
+        } else {
+            answers[i].error_code =
+                (int16_t)(by_id && !topic ? ERR_UNKNOWN_TOPIC_ID : ERR_UNKNOWN_TOPIC_OR_PARTITION);
+        }
+    }
+    if (!to->partitions_count)
+        return;
+    to->name = arena_dup(arena, topic->name);
+    to->topic_id = topic->id;
+    commit->known.topics_count++;
+}
+
+static void merge_commit(struct commit *commit, const struct offset_commit_response *from)
+{
+    int32_t at = 0;
+    for (int32_t t = 0; t < from->topics_count; t++) {
+        for (int32_t i = 0; i < from->topics[t].partitions_count && at < commit->place_count; i++)
+            commit->places[at++]->error_code = from->topics[t].partitions[i].error_code;
+    }
+    request_reply(commit->request, commit->response);
+}
+
+static void commit_done(struct coord_reply *reply)
+{
+    merge_commit(LIST_ITEM(reply, struct commit, reply), reply->response);
+}
+
+static void split_all(struct commit *commit)
+{
+    struct request *request = commit->request;
+    const struct offset_commit_request *body = request->body;
+    size_t count = 0;
+    for (int32_t t = 0; t < body->topics_count; t++)
+        count += (size_t)body->topics[t].partitions_count;
+    commit->known = *body;
+    commit->known.topics =
+        arena_array(&request->arena, (size_t)body->topics_count,
+                    sizeof(struct offset_commit_request_offset_commit_request_topic));
+    commit->known.topics_count = 0;
+    commit->places = arena_array(&request->arena, count, sizeof *commit->places);
+    struct offset_commit_response_offset_commit_response_topic *answers =
+        offset_commit_response_topics_new(&request->arena, commit->response, body->topics_count);
+    struct meta_image *image = quorum_image(request->context->quorum);
+    for (int32_t t = 0; t < body->topics_count; t++)
+        split_commit(commit, image, &body->topics[t], &answers[t]);
+    meta_image_unref(image);
+}
+
+static void offset_commit(struct request *request)
+{
+    struct commit *commit = arena_alloc(&request->arena, sizeof *commit);
+    commit->request = request;
+    commit->response = request_response(request);
+    split_all(commit);
+    if (!commit->place_count) {
+        request_reply(request, commit->response);
+        return;
+    }
+    struct offset_commit_response *part = request_response(request);
+    struct coordinator_call call;
+    enum err err =
+        coordinators_enter(request->context->coordinators, commit->known.group_id, request, &call);
+    if (err) {
+        coord_answer_offset_commit(err, &commit->known, &request->arena, part);
+        merge_commit(commit, part);
+        return;
+    }
+    commit->reply.arena = &request->arena;
+    commit->reply.response = part;
+    commit->reply.done = commit_done;
+    list_init(&commit->reply.link);
+    coord_offsets_commit(call.shard, &call.event, &commit->known, &commit->reply, &call.update);
+    coordinators_leave(&call);
+}
+
+/* ---- delete ---- */
+
+struct deletion {
+    struct coord_reply reply;
+    struct request *request;
+    struct offset_delete_response *response;
+    struct offset_delete_request known;
+    struct offset_delete_response_offset_delete_response_partition **places;
+    int32_t place_count;
+};
+
+static void split_deletion(struct deletion *deletion, const struct meta_image *image,
+                           const struct offset_delete_request_offset_delete_request_topic *from,
+                           struct offset_delete_response_offset_delete_response_topic *answer)
+{
+    struct arena *arena = &deletion->request->arena;
+    const struct meta_topic *topic = meta_image_topic(image, from->name);
+    struct offset_delete_request_offset_delete_request_topic *to =
+        &deletion->known.topics[deletion->known.topics_count];
+    struct offset_delete_response_offset_delete_response_partition *answers =
+        offset_delete_response_offset_delete_response_topic_partitions_new(arena, answer,
+                                                                           from->partitions_count);
+    answer->name = from->name;
+    *to = *from;
+    to->partitions = arena_array(arena, (size_t)from->partitions_count, sizeof *to->partitions);
+    to->partitions_count = 0;
+    for (int32_t i = 0; i < from->partitions_count; i++) {
+        answers[i].partition_index = from->partitions[i].partition_index;
+        if (topic && meta_topic_partition(topic, from->partitions[i].partition_index)) {
+            to->partitions[to->partitions_count++] = from->partitions[i];
+            deletion->places[deletion->place_count++] = &answers[i];
+        } else {
+            answers[i].error_code = ERR_UNKNOWN_TOPIC_OR_PARTITION;
+        }
+    }
+    if (to->partitions_count)
+        deletion->known.topics_count++;
+}
+
+static void merge_deletion(struct deletion *deletion, const struct offset_delete_response *from)
+{
+    struct offset_delete_response *response = deletion->response;
+    int32_t at = 0;
+    response->error_code = from->error_code;
+    if (from->error_code)
+        response->topics_count = 0;
+    for (int32_t t = 0; t < from->topics_count; t++) {
+        for (int32_t i = 0; i < from->topics[t].partitions_count && at < deletion->place_count; i++)
+            deletion->places[at++]->error_code = from->topics[t].partitions[i].error_code;
+    }
+    request_reply(deletion->request, response);
+}
+
+static void deletion_done(struct coord_reply *reply)
+{
+    merge_deletion(LIST_ITEM(reply, struct deletion, reply), reply->response);
+}
+
+static void offset_delete(struct request *request)
+{
+    const struct offset_delete_request *body = request->body;
+    struct deletion *deletion = arena_alloc(&request->arena, sizeof *deletion);
+    deletion->request = request;
+    deletion->response = request_response(request);
+    size_t count = 0;
+    for (int32_t t = 0; t < body->topics_count; t++)
+        count += (size_t)body->topics[t].partitions_count;
+    deletion->known = *body;
+    deletion->known.topics =
+        arena_array(&request->arena, (size_t)body->topics_count,
+                    sizeof(struct offset_delete_request_offset_delete_request_topic));
+    deletion->known.topics_count = 0;
+    deletion->places = arena_array(&request->arena, count, sizeof *deletion->places);
+    struct offset_delete_response_offset_delete_response_topic *answers =
+        offset_delete_response_topics_new(&request->arena, deletion->response, body->topics_count);
+    struct meta_image *image = quorum_image(request->context->quorum);
+    for (int32_t t = 0; t < body->topics_count; t++)
+        split_deletion(deletion, image, &body->topics[t], &answers[t]);
+    meta_image_unref(image);
+
+    struct offset_delete_response *part = request_response(request);
+    struct coordinator_call call;
+    enum err err =
+        coordinators_enter(request->context->coordinators, body->group_id, request, &call);
+    if (err) {
+        coord_answer_offset_delete(err, part);
+        merge_deletion(deletion, part);
+        return;
+    }
+    deletion->reply.arena = &request->arena;
+    deletion->reply.response = part;
+    deletion->reply.done = deletion_done;
+    list_init(&deletion->reply.link);
+    coord_offsets_delete(call.shard, &call.event, &deletion->known, &deletion->reply, &call.update);
+    coordinators_leave(&call);
+}
+
+API_FAMILY(api_offsets, {WIRE_API_OFFSET_COMMIT, API_BROKER, offset_commit},
+           {WIRE_API_OFFSET_DELETE, API_BROKER, offset_delete});

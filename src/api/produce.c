@@ -1,0 +1,316 @@
+/* Produce: validate outside of any lock, append under the partition's, answer by acks.
+ *
+ * One walk on the connection's loop: for each partition of the request, in order: find it, validate
+ * the batch, append it. With acks=0 nothing is answered, and an error closes the connection so that
+ * the client asks for metadata again. With acks=1 the answer goes out at once. With acks=all it
+ * goes out when the high watermark has passed every batch: usually at once, else the request gives
+ * its frame back and parks with a watch on each partition that is behind, until timeout.ms.
+ *
+ * Transactions are not served yet: a transactional id is refused with
+ * TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which every client treats as fatal. */
+#include "api/context.h"
+#include "api/endpoints.h"
+#include "api/families.h"
+#include "api/held.h"
+#include "api/request.h"
+#include "base/mem.h"
+#include "meta/image.h"
+#include "meta/topic_name.h"
+#include "record/batch.h"
+#include "record/compress.h"
+#include "record/validate.h"
+#include "repl/quorum.h"
+#include "wire/api.h"
+#include "wire_produce.h"
+
+/* One partition that was appended to and is not acknowledged yet. */
+struct produce_wait {
+    struct watch watch;
+    struct partition *partition;
+    struct produce_response_partition_produce_response *answer;
+    int64_t offset_next;
+    int32_t leader_epoch;
+    bool watched;
+};
+
+struct produce {
+    struct parked parked;
+    struct request *request;
+    const struct produce_request *body;
+    struct produce_response *response;
+    struct buf rebuilt;
+    int64_t now_ms;
+    bool failed;       /* any error: acks=0 closes */
+    bool hints_leader; /* an answer names another leader: node endpoints are wanted */
+    struct produce_wait *waits;
+    int32_t wait_count;
+};
+
+/* ---- one partition ---- */
+
+static enum err validate(struct produce *produce, struct partition *partition,
+                         const struct wire_records *records, struct validate_result *ret_result)
+{
+    struct topic_config config = partition_config(partition);
+    struct validate_options options = {
+        .topic = partition->topic,
+        .partition = partition->index,
+        .origin = VALIDATE_CLIENT,
+        .produce_version = produce->request->version,
+        .compacted = config.cleanup_compact,
+        .log_append_time = config.timestamp_type == TOPIC_TIMESTAMP_APPEND,
+        .now_ms = produce->now_ms,
+        .timestamp_before_max_ms = config.timestamp_before_max_ms,
+        .timestamp_after_max_ms = config.timestamp_after_max_ms,
+        .codec = (int)config.compression,
+        .level = config.compression == TOPIC_COMPRESSION_GZIP   ? config.gzip_level
+                 : config.compression == TOPIC_COMPRESSION_LZ4  ? config.lz4_level
+                 : config.compression == TOPIC_COMPRESSION_ZSTD ? config.zstd_level
+                                                                : 0,
+        .batch_size_max = config.max_message_size,
+    };
+    buf_clear(&produce->rebuilt);
+    /* The bytes lie in the request's own frame, which nobody else reads: they may be changed. */
+    uint8_t *bytes = produce->request->frame.data +
+                     (records->bytes.data ? records->bytes.data - produce->request->frame.data : 0);
+    return validate_batch(bytes, records->bytes.size, &options, &produce->request->arena,
+                          &produce->rebuilt, ret_result);
+}
+
+static void answer_invalid(struct produce *produce, enum err err,
+                           const struct validate_result *result,
+                           struct produce_response_partition_produce_response *answer)
+{
+    answer->error_code = err_to_wire(err);
+    answer->error_message = result->message;
+    struct produce_response_batch_index_and_error_message *items =
+        produce_response_partition_produce_response_record_errors_new(
+            &produce->request->arena, answer, result->record_error_count);
+    for (int32_t i = 0; i < result->record_error_count; i++) {
+        items[i].batch_index = result->record_errors[i].index;
+        items[i].batch_index_error_message = result->record_errors[i].message;
+    }
+}
+
+static void add_wait(struct produce *produce, struct partition *partition,
+                     const struct partition_append *append,
+                     struct produce_response_partition_produce_response *answer)
+{
+    if (!produce->waits) {
+        int32_t count = 0;
+        for (int32_t i = 0; i < produce->body->topic_data_count; i++)
+            count += produce->body->topic_data[i].partition_data_count;
+        produce->waits =
+            arena_array(&produce->request->arena, (size_t)count, sizeof *produce->waits);
+    }
+    produce->waits[produce->wait_count++] = (struct produce_wait){
+        .partition = partition_ref(partition),
+        .answer = answer,
+        .offset_next = append->offset_next,
+        .leader_epoch = append->leader_epoch,
+    };
+}
+
+static enum err append(struct produce *produce, struct partition *partition,
+                       const struct wire_records *records,
+                       struct produce_response_partition_produce_response *answer)
+{
+    struct validate_result result;
+    enum err err = validate(produce, partition, records, &result);
+    if (err) {
+        answer_invalid(produce, err, &result, answer);
+        return err;
+    }
+    if (batch_is_transactional(result.batch))
+        return ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+    struct partition_append append = {
+        .origin = LOG_CLIENT,
+        .all_in_sync = produce->body->acks == -1,
+        .batches = slice_of(result.batch, result.size),
+    };
+    err = partition_append(partition, &append);
+    if (err) {
+        if (err == ERR_NOT_LEADER_OR_FOLLOWER) {
+            answer->current_leader.leader_id = append.leader_id;
+            answer->current_leader.leader_epoch = append.leader_epoch;
+            produce->hints_leader = true;
+        }
+        return err;
+    }
+    answer->base_offset = append.appended.offset_first;
+    answer->log_append_time_ms = result.log_append_time_ms;
+    answer->log_start_offset = append.appended.log_start;
+    if (produce->body->acks == -1 && append.high_watermark < append.offset_next)
+        add_wait(produce, partition, &append, answer);
+    return ERR_NONE;
+}
+
+static enum err produce_one(struct produce *produce,
+                            const struct produce_request_topic_produce_data *topic,
+                            const struct produce_request_partition_produce_data *from,
+                            struct produce_response_partition_produce_response *answer)
+{
+    if (produce->body->transactional_id.data)
+        return ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+    struct slice name = produce->request->version >= 13 ? SLICE_NULL : topic->name;
+    struct partition *partition;
+    enum err err =
+        held_find(produce->request->context, name, &topic->topic_id, from->index, &partition);
+    if (err)
+        return err;
+    if (topic_name_is_internal(partition->topic) &&
+        !slice_eq_str(produce->request->client_id, "__admin_client"))
+        err = ERR_INVALID_TOPIC_EXCEPTION;
+    if (!err)
+        err = append(produce, partition, &from->records, answer);
+    partition_unref(partition);
+    return err;
+}
+
+/* ---- the whole request ---- */
+
+static void walk_topic(struct produce *produce,
+                       const struct produce_request_topic_produce_data *topic,
+                       struct produce_response_topic_produce_response *to, enum err refused)
+{
+    to->name = topic->name;
+    to->topic_id = topic->topic_id;
+    struct produce_response_partition_produce_response *answers =
+        produce_response_topic_produce_response_partition_responses_new(
+            &produce->request->arena, to, topic->partition_data_count);
+    for (int32_t i = 0; i < topic->partition_data_count; i++) {
+        answers[i].index = topic->partition_data[i].index;
+        answers[i].base_offset = -1;
+        enum err err =
+            refused ? refused : produce_one(produce, topic, &topic->partition_data[i], &answers[i]);
+        answers[i].error_code = err_to_wire(err);
+        if (err)
+            produce->failed = true;
+    }
+}
+
+/* KIP-951: the addresses of the leaders that answers name. */
+static void add_endpoints(struct produce *produce, struct meta_image *image)
+{
+    size_t known = meta_image_broker_count(image);
+    struct produce_response_node_endpoint *items = produce_response_node_endpoints_new(
+        &produce->request->arena, produce->response, (int32_t)known);
+    int32_t count = 0;
+    for (size_t i = 0; i < known; i++) {
+        struct endpoint endpoint;
+        if (!endpoints_find(produce->request, image, meta_image_broker_at(image, i)->id, &endpoint))
+            continue;
+        items[count].node_id = endpoint.node_id;
+        items[count].host = endpoint.host;
+        items[count].port = endpoint.port;
+        items[count].rack = endpoint.rack;
+        count++;
+    }
+    produce->response->node_endpoints_count = count;
+}
+
+static void finish(struct produce *produce)
+{
+    struct request *request = produce->request;
+    buf_fini(&produce->rebuilt);
+    if (produce->body->acks == 0) {
+        if (produce->failed)
+            request_close(request);
+        else
+            request_no_reply(request);
+        return;
+    }
+    struct meta_image *image = NULL;
+    if (produce->hints_leader && request->version >= 10) {
+        image = quorum_image(request->context->quorum);
+        add_endpoints(produce, image);
+    }
+    request_reply(request, produce->response);
+    meta_image_unref(image);
+}
+
+/* ---- waiting for the high watermark ---- */
+
+static void resume(struct parked *parked)
+{
+    struct produce *produce = LIST_ITEM(parked, struct produce, parked);
+    for (int32_t i = 0; i < produce->wait_count; i++) {
+        struct produce_wait *wait = &produce->waits[i];
+        if (wait->watched)
+            partition_unwatch(wait->partition, &wait->watch);
+        struct partition_ends ends;
+        enum err err = partition_ends(wait->partition, -1, &ends);
+        if (!err && ends.leader_epoch != wait->leader_epoch)
+            err = ERR_NOT_LEADER_OR_FOLLOWER;
+        if (!err && ends.high_watermark < wait->offset_next)
+            err = ERR_REQUEST_TIMED_OUT;
+        if (err) {
+            wait->answer->error_code = err_to_wire(err);
+            wait->answer->base_offset = -1;
+            wait->answer->log_append_time_ms = -1;
+        }
+        partition_unref(wait->partition);
+    }
+    finish(produce);
+}
+
+static void cancel(struct request *request)
+{
+    struct produce *produce = request->parked;
+    parked_cancel(&produce->parked);
+}
+
+/* The frame goes back to the net while the request waits; names are kept. */
+static void keep_names(struct produce *produce)
+{
+    struct arena *arena = &produce->request->arena;
+    for (int32_t i = 0; i < produce->response->responses_count; i++) {
+        struct slice *name = &produce->response->responses[i].name;
+        *name = arena_dup(arena, *name);
+    }
+    request_free_frame(produce->request);
+}
+
+static void park(struct produce *produce)
+{
+    struct request *request = produce->request;
+    keep_names(produce);
+    request->parked = produce;
+    request->cancel = cancel;
+    parked_init(&produce->parked, request->loop, produce->wait_count, resume);
+    int32_t passed = 0;
+    for (int32_t i = 0; i < produce->wait_count; i++) {
+        struct produce_wait *wait = &produce->waits[i];
+        wait->watch.parked = &produce->parked;
+        wait->watch.offset = wait->offset_next;
+        list_init(&wait->watch.link);
+        wait->watched =
+            partition_watch(wait->partition, WATCH_HW, &wait->watch, 0, wait->leader_epoch);
+        passed += !wait->watched;
+    }
+    parked_found(&produce->parked, passed);
+    int64_t timeout_ms = produce->body->timeout_ms < 0 ? 0 : produce->body->timeout_ms;
+    parked_arm(&produce->parked, io_mono_ns(request->context->io) + timeout_ms * 1000000);
+}
+
+static void handle(struct request *request)
+{
+    struct produce *produce = arena_alloc(&request->arena, sizeof *produce);
+    produce->request = request;
+    produce->body = request->body;
+    produce->response = request_response(request);
+    produce->now_ms = io_wall_ms(request->context->io);
+    buf_init(&produce->rebuilt);
+    const struct produce_request *body = produce->body;
+    enum err refused = body->acks < -1 || body->acks > 1 ? ERR_INVALID_REQUIRED_ACKS : ERR_NONE;
+    struct produce_response_topic_produce_response *items =
+        produce_response_responses_new(&request->arena, produce->response, body->topic_data_count);
+    for (int32_t i = 0; i < body->topic_data_count; i++)
+        walk_topic(produce, &body->topic_data[i], &items[i], refused);
+    if (produce->wait_count)
+        park(produce);
+    else
+        finish(produce);
+}
+
+API_FAMILY(api_produce, {WIRE_API_PRODUCE, API_BROKER, handle});

@@ -1,0 +1,254 @@
+/* A partition's life, its state from the metadata image, and appends.
+ *
+ * Walk of an append: lock; leader? enough in sync? log_append; a flush if the settings ask for one;
+ * high watermark; collect who waits; unlock; post them. Called from the loops (Produce), with a
+ * coordinator lock held (group records), and from workers (the flush below).
+ *
+ * Flushing (flush.messages, flush.ms): one flush at a time. Its job prepares under the lock, runs
+ * on a worker without it, and ends under it again, moving the high watermark where flush.messages=1
+ * held it back; what was appended meanwhile goes with the next one (group commit). The job holds a
+ * reference to the partition. A flush that fails takes the folder offline in store. */
+#include "repl/partition.h"
+
+#include "base/ensure.h"
+#include "base/mem.h"
+#include "repl/partition_inside.h"
+
+struct partition *partition_new(struct io *io, struct slice topic, const struct uuid *topic_id,
+                                int32_t index, struct log *log, const struct topic_config *config)
+{
+    struct partition *partition = mem_zalloc(sizeof *partition);
+    lock_init(&partition->lock, LOCK_PARTITION);
+    atomic_init(&partition->ref_count, 1);
+    partition->io = io;
+    partition->topic = slice_dup(topic);
+    partition->topic_id = *topic_id;
+    partition->index = index;
+    partition->log = log;
+    partition->offline = log ? ERR_NONE : ERR_KAFKA_STORAGE_ERROR;
+    partition->leader_id = partition->leader_epoch = partition->partition_epoch = -1;
+    partition->config = *config;
+    watch_set_init(&partition->watches);
+    if (log)
+        log_attach(log, &partition->lock);
+    return partition;
+}
+
+struct partition *partition_ref(struct partition *partition)
+{
+    atomic_fetch_add_explicit(&partition->ref_count, 1, memory_order_relaxed);
+    return partition;
+}
+
+void partition_unref(struct partition *partition)
+{
+    if (!partition || atomic_fetch_sub(&partition->ref_count, 1) != 1)
+        return;
+    ENSURE(!partition->flushing);
+    if (partition->log)
+        log_detach(partition->log);
+    slice_free(&partition->topic);
+    mem_free(partition->key);
+    lock_fini(&partition->lock);
+    mem_free(partition);
+}
+
+/* How far the high watermark may go. Lock held. */
+static int64_t watermark_bound(const struct partition *partition)
+{
+    int64_t bound =
+        partition->isr_count <= 1 ? log_end(partition->log) : log_high_watermark(partition->log);
+    if (partition->config.flush_messages == 1 && log_recovery_point(partition->log) < bound)
+        bound = log_recovery_point(partition->log);
+    return bound;
+}
+
+/* Lock held. `bytes`: what the move makes visible. */
+static void advance(struct partition *partition, int64_t bytes, struct list *woken)
+{
+    int64_t stable = log_last_stable(partition->log);
+    if (!log_set_high_watermark(partition->log, watermark_bound(partition)))
+        return;
+    watch_moved(&partition->watches, WATCH_HW, log_high_watermark(partition->log), bytes, woken);
+    int64_t stable_now = log_last_stable(partition->log);
+    if (stable_now > stable)
+        watch_moved(&partition->watches, WATCH_LSO, stable_now, bytes, woken);
+}
+
+enum err partition_set_state(struct partition *partition, const struct partition_state *state)
+{
+    struct list woken;
+    list_init(&woken);
+    enum err err = ERR_NONE;
+    lock_take(&partition->lock);
+    bool changed =
+        state->leading != partition->leading || state->leader_epoch != partition->leader_epoch;
+    if (state->leading && changed && partition->log) {
+        err = log_epoch_assign(partition->log, state->leader_epoch);
+        partition->offset_epoch_start = log_end(partition->log);
+    }
+    partition->leading = state->leading;
+    partition->leader_id = state->leader_id;
+    partition->leader_epoch = state->leader_epoch;
+    partition->partition_epoch = state->partition_epoch;
+    partition->isr_count = state->isr_count;
+    if (changed)
+        watch_all(&partition->watches, &woken);
+    if (state->leading && partition->log)
+        advance(partition, INT64_MAX / 2, &woken);
+    lock_release(&partition->lock);
+    parked_post(&woken);
+    return err;
+}
+
+void partition_set_config(struct partition *partition, const struct topic_config *config,
+                          const struct log_config *log_config)
+{
+    struct list woken;
+    list_init(&woken);
+    lock_take(&partition->lock);
+    partition->config = *config;
+    if (partition->log) {
+        log_set_config(partition->log, log_config);
+        if (partition->leading)
+            advance(partition, INT64_MAX / 2, &woken);
+    }
+    lock_release(&partition->lock);
+    parked_post(&woken);
+}
+
+struct topic_config partition_config(struct partition *partition)
+{
+    lock_take(&partition->lock);
+    struct topic_config config = partition->config;
+    lock_release(&partition->lock);
+    return config;
+}
+
+void partition_restore_watermark(struct partition *partition, int64_t offset)
+{
+    lock_take(&partition->lock);
+    if (partition->log)
+        log_set_high_watermark(partition->log, offset);
+    lock_release(&partition->lock);
+}
+
+struct log *partition_take_log(struct partition *partition, enum err error)
+{
+    struct list woken;
+    list_init(&woken);
+    lock_take(&partition->lock);
+    struct log *log = partition->log;
+    partition->log = NULL;
+    partition->leading = false;
+    partition->offline = error;
+    atomic_store(&partition->gone, true);
+    watch_all(&partition->watches, &woken);
+    lock_release(&partition->lock);
+    parked_post(&woken);
+    if (log)
+        log_detach(log);
+    return log;
+}
+
+/* ---- flush ---- */
+
+static void flush_run(struct io_job *job)
+{
+    struct partition *partition = LIST_ITEM(job, struct partition, flush_job);
+    log_flush_run(&partition->flush);
+    struct list woken;
+    list_init(&woken);
+    lock_take(&partition->lock);
+    enum err err = log_flush_finish(partition->log, &partition->flush);
+    partition->flushing = false;
+    if (err)
+        watch_all(&partition->watches, &woken); /* the folder failed: nobody waits for it */
+    else if (partition->log && partition->leading)
+        advance(partition, INT64_MAX / 2, &woken);
+    if (!err && partition->log && log_flush_due(partition->log))
+        partition_flush(partition);
+    lock_release(&partition->lock);
+    parked_post(&woken);
+    partition_unref(partition);
+}
+
+bool partition_flush(struct partition *partition)
+{
+    if (partition->flushing || !log_flush_prepare(partition->log, &partition->flush))
+        return false;
+    partition->flushing = true;
+    partition_ref(partition);
+    partition->flush_job = (struct io_job){.run = flush_run};
+    io_submit(partition->io, &partition->flush_job);
+    return true;
+}
+
+/* ---- append ---- */
+
+/* Lock held. */
+static enum err admit(const struct partition *partition, const struct partition_append *append)
+{
+    if (!partition->leading)
+        return partition->offline ? partition->offline : ERR_NOT_LEADER_OR_FOLLOWER;
+    if (!partition->log || log_failed(partition->log))
+        return ERR_KAFKA_STORAGE_ERROR;
+    /* A topic cannot ask for more replicas in sync than it has. */
+    if (append->all_in_sync && partition->isr_count < partition->config.min_insync_replicas &&
+        partition->config.min_insync_replicas > 1)
+        return ERR_NOT_ENOUGH_REPLICAS;
+    return ERR_NONE;
+}
+
+enum err partition_append(struct partition *partition, struct partition_append *append)
+{
+    struct list woken;
+    list_init(&woken);
+    lock_take(&partition->lock);
+    append->leader_id = partition->leader_id;
+    append->leader_epoch = partition->leader_epoch;
+    enum err err = admit(partition, append);
+    if (!err)
+        err = log_append(partition->log, append->origin, partition->leader_epoch, append->batches,
+                         &append->appended);
+    if (!err) {
+        if (!append->appended.duplicate) {
+            int64_t bytes = (int64_t)append->batches.size;
+            watch_moved(&partition->watches, WATCH_LEO, log_end(partition->log), bytes, &woken);
+            if (log_flush_due(partition->log))
+                partition_flush(partition);
+            advance(partition, bytes, &woken);
+        }
+        append->offset_next = append->appended.offset_last + 1;
+        append->high_watermark = log_high_watermark(partition->log);
+    }
+    lock_release(&partition->lock);
+    parked_post(&woken);
+    return err;
+}
+
+/* ---- waiting ---- */
+
+bool partition_watch(struct partition *partition, enum watch_class class, struct watch *watch,
+                     int64_t seen, int32_t leader_epoch)
+{
+    bool wait = false;
+    lock_take(&partition->lock);
+    if (partition->log && partition->leading && partition->leader_epoch == leader_epoch) {
+        int64_t now = class == WATCH_LEO  ? log_end(partition->log)
+                      : class == WATCH_HW ? log_high_watermark(partition->log)
+                                          : log_last_stable(partition->log);
+        wait = watch->offset == WATCH_BYTES ? now == seen : now < watch->offset;
+        if (wait)
+            watch_add(&partition->watches, class, watch);
+    }
+    lock_release(&partition->lock);
+    return wait;
+}
+
+void partition_unwatch(struct partition *partition, struct watch *watch)
+{
+    lock_take(&partition->lock);
+    watch_remove(watch);
+    lock_release(&partition->lock);
+}

@@ -1,0 +1,13 @@
+/* What partition.c and partition_read.c share. Partition lock held. */
+#ifndef KLAMM_REPL_PARTITION_INSIDE_H
+#define KLAMM_REPL_PARTITION_INSIDE_H
+
+#include "repl/partition.h"
+
+/* Submits a flush up to the LEO unless one runs; false when there is nothing to do. */
+bool partition_flush(struct partition *partition);
+
+/* Leads, in the epoch the client knows (-1: it did not say), and has a log. */
+enum err partition_check_leader(const struct partition *partition, int32_t current_epoch);
+
+#endif

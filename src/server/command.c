@@ -1,0 +1,220 @@
+/* The server as a command: words, properties file, signals, and waiting for the end.
+ *
+ * The stop signals are watched from before the first step, so a SIGTERM at any moment stops in
+ * order with status 0. The main thread builds the node, then waits for the latch that the node's
+ * end opens; nothing else happens on it. */
+#include "server/command.h"
+
+#include "base/mem.h"
+#include "conf/config.h"
+#include "os/diag.h"
+#include "os/latch.h"
+#include "os/notify.h"
+#include "server/first_start.h"
+#include "server/node.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+static bool take_value(int argc, char *const *argv, int *at, const char *name,
+                       const char **ret_value)
+{
+    size_t size = strlen(name);
+    if (strncmp(argv[*at], name, size) != 0)
+        return false;
+    if (argv[*at][size] == '=') {
+        *ret_value = argv[*at] + size + 1;
+        return true;
+    }
+    if (argv[*at][size] || *at + 1 >= argc)
+        return false;
+    *ret_value = argv[++*at];
+    return true;
+}
+
+enum err server_options_parse(int argc, char *const *argv, struct server_options *ret_options,
+                              char **ret_text)
+{
+    struct server_options options = {.ready_fd = -1};
+    for (int i = 0; i < argc; i++) {
+        const char *fd = NULL;
+        if (take_value(argc, argv, &i, "--data", &options.data_path) ||
+            take_value(argc, argv, &i, "--listen", &options.listen))
+            continue;
+        if (take_value(argc, argv, &i, "--ready-fd", &fd)) {
+            int64_t value;
+            if (!slice_to_i64(slice_str(fd), 0, 65535, &value)) {
+                *ret_text = mem_printf("--ready-fd %s: not a file descriptor", fd);
+                return ERR_ARGUMENT;
+            }
+            options.ready_fd = (int)value;
+            continue;
+        }
+        if (argv[i][0] == '-' || options.properties_path) {
+            *ret_text = mem_printf("%s: not understood here", argv[i]);
+            return ERR_ARGUMENT;
+        }
+        options.properties_path = argv[i];
+    }
+    if (options.properties_path && (options.data_path || options.listen)) {
+        *ret_text = mem_printf("--data and --listen are for a start without a properties file; "
+                               "set log.dirs and listeners in %s instead",
+                               options.properties_path);
+        return ERR_ARGUMENT;
+    }
+    *ret_options = options;
+    return ERR_NONE;
+}
+
+/* ---- configuration ---- */
+
+static enum err read_properties(struct io *io, const char *path, struct properties *properties,
+                                char **ret_text)
+{
+    struct buf text;
+    buf_init(&text);
+    enum err err = first_start_read_file(io, path, &text);
+    int line = 0;
+    if (err) {
+        *ret_text = mem_printf("%s: %s", path, io_error_text(io));
+    } else {
+        err = properties_parse(properties, buf_slice(&text), &line);
+        if (err)
+            *ret_text = mem_printf("%s: line %d is malformed", path, line);
+    }
+    buf_fini(&text);
+    return err;
+}
+
+static enum err load_config(struct io *io, const struct server_options *options,
+                            struct config **ret_config, char **ret_text)
+{
+    struct properties properties;
+    properties_init(&properties);
+    enum err err = ERR_NONE;
+    char *path = NULL;
+    if (options->properties_path)
+        path = mem_strdup(options->properties_path);
+    else
+        err = first_start(io, options->data_path ? options->data_path : "klamm-data",
+                          options->listen, &path, ret_text);
+    if (!err)
+        err = read_properties(io, path, &properties, ret_text);
+    if (!err && !options->properties_path && options->listen)
+        first_start_listen(&properties, options->listen);
+    if (!err)
+        err = config_new(&properties, ret_config, ret_text);
+    mem_free(path);
+    properties_fini(&properties);
+    return err;
+}
+
+/* Keys that do nothing here, said once. */
+static void tell_keys(const struct config *config)
+{
+    struct buf line;
+    buf_init(&line);
+    for (size_t i = 0; i < config_unknown_count(config); i++)
+        buf_printf(&line, "%s%.*s", i ? ", " : "", SLICE_FMT(config_unknown_at(config, i)));
+    if (line.size)
+        diag(DIAG_SERVER, DIAG_WARN, "unknown settings are ignored: %.*s",
+             SLICE_FMT(buf_slice(&line)));
+    buf_clear(&line);
+    for (size_t i = 0; i < config_later_count(config); i++)
+        buf_printf(&line, "%s%.*s", i ? ", " : "", SLICE_FMT(config_later_at(config, i)));
+    if (line.size)
+        diag(DIAG_SERVER, DIAG_WARN, "these settings have no effect yet: %.*s",
+             SLICE_FMT(buf_slice(&line)));
+    buf_fini(&line);
+}
+
+/* ---- the process ---- */
+
+struct process {
+    struct io *io;
+    const struct server_options *options;
+    struct latch ended;
+    int64_t begun_ns;
+    int exit_status;
+    _Atomic(struct node *) node;
+    atomic_bool stop_asked;
+};
+
+static void on_signal(void *context)
+{
+    struct process *process = context;
+    atomic_store(&process->stop_asked, true);
+    struct node *node = atomic_load(&process->node);
+    if (!node)
+        return;
+    notify_systemd("STOPPING=1");
+    node_stop(node);
+}
+
+static void on_ready(void *context, struct node *node)
+{
+    struct process *process = context;
+    int64_t us = (io_mono_ns(process->io) - process->begun_ns) / 1000;
+    diag(DIAG_SERVER, DIAG_INFO, "ready in %d.%d ms: %s; cluster %.*s", (int)(us / 1000),
+         (int)(us % 1000 / 100), node_addresses(node), SLICE_FMT(node_cluster_id(node)));
+    notify_fd(process->options->ready_fd);
+    notify_systemd("READY=1");
+}
+
+static void on_stopped(void *context, int exit_status)
+{
+    struct process *process = context;
+    process->exit_status = exit_status;
+    latch_open(&process->ended);
+}
+
+static enum err start(struct process *process, struct loop *loop, struct config **ret_config,
+                      char **ret_text)
+{
+    enum err err = load_config(process->io, process->options, ret_config, ret_text);
+    if (err)
+        return err;
+    tell_keys(*ret_config);
+    struct node_options options = {
+        .io = process->io,
+        .loop = loop,
+        .config = *ret_config,
+        .ready = on_ready,
+        .stopped = on_stopped,
+        .context = process,
+    };
+    struct node *node;
+    err = node_start(&options, &node, ret_text);
+    if (!err)
+        atomic_store(&process->node, node);
+    return err;
+}
+
+int server_run(struct io *io, const struct server_options *options)
+{
+    struct process process = {.io = io, .options = options, .begun_ns = io_mono_ns(io)};
+    latch_init(&process.ended);
+    struct loop *loop = loop_start(io, "meta");
+    struct config *config = NULL;
+    char *text = NULL;
+    enum err err = io_on_stop(io, loop, on_signal, &process);
+    if (!err)
+        err = start(&process, loop, &config, &text);
+    if (err) {
+        diag(DIAG_SERVER, DIAG_FATAL, "%s", text ? text : err_name(err));
+        process.exit_status = atomic_load(&process.stop_asked) ? 0 : 1;
+    } else {
+        if (atomic_load(&process.stop_asked))
+            node_stop(atomic_load(&process.node));
+        latch_wait(&process.ended);
+        node_free(atomic_exchange(&process.node, NULL));
+        diag(DIAG_SERVER, DIAG_INFO, "stopped");
+    }
+    mem_free(text);
+    config_unref(config);
+    loop_stop(loop);
+    latch_fini(&process.ended);
+    return process.exit_status;
+}

@@ -1,0 +1,256 @@
+/* Formats a data folder for the no-config start: meta.properties and a server.properties that both
+ * Klamm and Apache Kafka start from. The metadata log itself is begun by the first start, as in
+ * Kafka. Settings differ from Kafka's defaults where those cannot work on one machine (replication
+ * factors) or only make a first try slow (the initial rebalance delay). */
+#include "server/first_start.h"
+
+#include "base/mem.h"
+#include "base/uuid.h"
+#include "store/log_dirs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LISTEN_DEFAULT "127.0.0.1:9092"
+
+enum { PORTS_TRIED = 100 };
+
+struct address {
+    char host[256]; /* without brackets */
+    uint16_t port;
+};
+
+/* "HOST:PORT", "[v6]:PORT", ":PORT", "PORT". */
+static bool parse_address(const char *text, struct address *ret_address)
+{
+    const char *colon = strrchr(text, ':');
+    struct slice host = colon ? slice_of(text, (size_t)(colon - text)) : SLICE_NULL;
+    int64_t port;
+    if (!slice_to_i64(slice_str(colon ? colon + 1 : text), 0, 65535, &port))
+        return false;
+    if (host.size >= 2 && host.data[0] == '[' && host.data[host.size - 1] == ']')
+        host = slice_sub(host, 1, host.size - 2);
+    if (host.size >= sizeof ret_address->host)
+        return false;
+    *ret_address = (struct address){.port = (uint16_t)port};
+    if (host.size)
+        memcpy(ret_address->host, host.data, host.size);
+    else
+        memcpy(ret_address->host, "127.0.0.1", sizeof "127.0.0.1");
+    return true;
+}
+
+static void put_address(struct buf *out, const char *name, const char *host, uint16_t port)
+{
+    bool v6 = strchr(host, ':') != NULL;
+    buf_printf(out, "%s://%s%s%s:%u", name, v6 ? "[" : "", host, v6 ? "]" : "", port);
+}
+
+/* All addresses cannot be advertised; with advertise-as-reached this is only what is written down.
+ */
+static const char *advertised_host(const char *host)
+{
+    return !strcmp(host, "0.0.0.0") || !strcmp(host, "::") ? "localhost" : host;
+}
+
+static uint16_t free_port_after(struct io *io, uint16_t port)
+{
+    for (int i = 1; i <= PORTS_TRIED && port + i <= 65535; i++) {
+        struct io_address address = {.host = "127.0.0.1", .port = (uint16_t)(port + i)}, bound;
+        int fd;
+        if (io_listen(io, &address, 1, &fd, &bound) == ERR_NONE) {
+            io_close(io, fd);
+            return address.port;
+        }
+    }
+    return (uint16_t)(port + 1);
+}
+
+static void write_listeners(struct properties *properties, const struct address *client,
+                            uint16_t controller_port)
+{
+    struct buf text;
+    buf_init(&text);
+    put_address(&text, "PLAINTEXT", client->host, client->port);
+    buf_put_str(&text, ",");
+    put_address(&text, "CONTROLLER", "127.0.0.1", controller_port);
+    properties_set(properties, slice_str("listeners"), buf_slice(&text));
+    buf_clear(&text);
+    put_address(&text, "PLAINTEXT", advertised_host(client->host), client->port);
+    buf_put_str(&text, ",");
+    put_address(&text, "CONTROLLER", "127.0.0.1", controller_port);
+    properties_set(properties, slice_str("advertised.listeners"), buf_slice(&text));
+    buf_fini(&text);
+}
+
+void first_start_listen(struct properties *properties, const char *listen)
+{
+    struct address client;
+    struct slice old = properties_get(properties, slice_str("listeners"));
+    if (!parse_address(listen, &client) || !old.data)
+        return;
+    /* The controller's listener stays as it is. */
+    struct buf text;
+    buf_init(&text);
+    put_address(&text, "PLAINTEXT", client.host, client.port);
+    const uint8_t *comma = memchr(old.data, ',', old.size);
+    if (comma)
+        buf_put(&text, comma, (size_t)(old.data + old.size - comma));
+    properties_set(properties, slice_str("listeners"), buf_slice(&text));
+    size_t rest = comma ? (size_t)(old.data + old.size - comma) : 0;
+    char *tail = slice_to_cstr(slice_of(text.data + text.size - rest, rest));
+    buf_clear(&text);
+    put_address(&text, "PLAINTEXT", advertised_host(client.host), client.port);
+    buf_put_str(&text, tail);
+    properties_set(properties, slice_str("advertised.listeners"), buf_slice(&text));
+    mem_free(tail);
+    buf_fini(&text);
+}
+
+/* ---- files ---- */
+
+enum err first_start_read_file(struct io *io, const char *path, struct buf *out)
+{
+    int fd;
+    enum err err = io_open(io, path, IO_READ, &fd);
+    if (err)
+        return err;
+    struct io_stat stat;
+    err = io_fstat(io, fd, &stat);
+    if (!err && stat.size > PROPERTIES_SIZE_MAX)
+        err = ERR_TOO_LARGE;
+    size_t size = 0;
+    if (!err && stat.size) {
+        buf_reserve(out, (size_t)stat.size);
+        err = io_pread(io, fd, out->data + out->size, (size_t)stat.size, 0, &size);
+    }
+    out->size += size;
+    io_close(io, fd);
+    return err;
+}
+
+static enum err write_file(struct io *io, const char *path, struct slice text)
+{
+    int fd;
+    enum err err = io_open(io, path, IO_WRITE | IO_CREATE | IO_EXCLUSIVE, &fd);
+    if (err)
+        return err;
+    err = io_pwrite(io, fd, text.data, text.size, 0);
+    io_close(io, fd);
+    return err;
+}
+
+static void write_properties(struct io *io, const char *data_path, const struct address *client,
+                             struct buf *out)
+{
+    static const char *const fixed[][2] = {
+        {"process.roles", "broker,controller"},
+        {"node.id", "1"},
+        {"controller.listener.names", "CONTROLLER"},
+        {"inter.broker.listener.name", "PLAINTEXT"},
+        {"listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"},
+        {"offsets.topic.replication.factor", "1"},
+        {"transaction.state.log.replication.factor", "1"},
+        {"transaction.state.log.min.isr", "1"},
+        {"share.coordinator.state.topic.replication.factor", "1"},
+        {"share.coordinator.state.topic.min.isr", "1"},
+        {"group.initial.rebalance.delay.ms", "0"},
+        {"klamm.advertise.as.reached", "true"},
+    };
+    struct properties properties;
+    properties_init(&properties);
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+        properties_set(&properties, slice_str(fixed[i][0]), slice_str(fixed[i][1]));
+    uint16_t controller_port = free_port_after(io, client->port);
+    write_listeners(&properties, client, controller_port);
+    char voter[64];
+    int size = snprintf(voter, sizeof voter, "1@127.0.0.1:%u", controller_port);
+    properties_set(&properties, slice_str("controller.quorum.voters"),
+                   slice_of(voter, (size_t)size));
+    properties_set(&properties, slice_str("log.dirs"), slice_str(data_path));
+    properties_write(&properties, out);
+    properties_fini(&properties);
+}
+
+/* ---- the folder ---- */
+
+static enum err check_empty(struct io *io, const char *data_path, char **ret_text)
+{
+    char **names;
+    size_t count;
+    enum err err = io_list_dir(io, data_path, &names, &count);
+    if (err) {
+        *ret_text = mem_printf("%s: %s", data_path, io_error_text(io));
+        return err;
+    }
+    for (size_t i = 0; !err && i < count; i++) {
+        if (!strcmp(names[i], "lost+found"))
+            continue;
+        *ret_text = mem_printf("%s is not empty (%s) and was not made by a start without "
+                               "configuration: choose another folder with --data, or give a "
+                               "properties file",
+                               data_path, names[i]);
+        err = ERR_EXISTS;
+    }
+    io_free_names(names, count);
+    return err;
+}
+
+static struct uuid random_uuid(struct io *io)
+{
+    uint8_t random[16];
+    struct uuid uuid;
+    do {
+        io_random(io, random, sizeof random);
+    } while (!uuid_from_random(random, &uuid));
+    return uuid;
+}
+
+static enum err format(struct io *io, const char *data_path, const char *properties_path,
+                       const struct address *client, char **ret_text)
+{
+    struct log_meta meta = {.version = 1, .node_id = 1, .directory_id = random_uuid(io)};
+    struct uuid cluster = random_uuid(io);
+    uuid_format(&cluster, meta.cluster_id);
+    struct buf text;
+    buf_init(&text);
+    write_properties(io, data_path, client, &text);
+    enum err err = write_file(io, properties_path, buf_slice(&text));
+    if (!err)
+        err = log_meta_write(io, data_path, &meta);
+    if (err)
+        *ret_text = mem_printf("%s cannot be formatted: %s", data_path, io_error_text(io));
+    buf_fini(&text);
+    return err;
+}
+
+enum err first_start(struct io *io, const char *data_path, const char *listen, char **ret_path,
+                     char **ret_text)
+{
+    struct address client;
+    if (!parse_address(listen ? listen : LISTEN_DEFAULT, &client)) {
+        *ret_text = mem_printf("--listen %s: HOST:PORT is wanted, as in 127.0.0.1:9092", listen);
+        return ERR_ARGUMENT;
+    }
+    char *path = mem_printf("%s/server.properties", data_path);
+    char *meta_path = mem_printf("%s/meta.properties", data_path);
+    struct io_stat stat;
+    enum err err = ERR_NONE;
+    bool is_formatted = !io_stat(io, meta_path, &stat);
+    bool has_properties = !io_stat(io, path, &stat);
+    if (!is_formatted || !has_properties) {
+        err = io_mkdir(io, data_path);
+        if (err == ERR_EXISTS)
+            err = check_empty(io, data_path, ret_text);
+        else if (err)
+            *ret_text = mem_printf("%s cannot be created: %s", data_path, io_error_text(io));
+        if (!err)
+            err = format(io, data_path, path, &client, ret_text);
+    }
+    mem_free(meta_path);
+    if (err)
+        mem_free(path);
+    else
+        *ret_path = path;
+    return err;
+}

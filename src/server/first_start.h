@@ -1,0 +1,22 @@
+/* The start without a configuration: a folder for one node on one machine, made when it is not
+ * there yet. Start-up thread. */
+#ifndef KLAMM_SERVER_FIRST_START_H
+#define KLAMM_SERVER_FIRST_START_H
+
+#include "base/buf.h"
+#include "conf/properties.h"
+#include "os/io.h"
+
+/* Makes sure that `data_path` holds a formatted folder with a server.properties; *ret_path
+ * (mem_free) is that file. `listen` ("HOST:PORT", NULL = 127.0.0.1:9092) goes into a new one. Never
+ * formats a folder that holds anything else. On failure *ret_text (mem_free). */
+enum err first_start(struct io *io, const char *data_path, const char *listen, char **ret_path,
+                     char **ret_text);
+
+/* Puts another client address over what the file says, for this run. */
+void first_start_listen(struct properties *properties, const char *listen);
+
+/* The whole file, up to PROPERTIES_SIZE_MAX. */
+enum err first_start_read_file(struct io *io, const char *path, struct buf *out);
+
+#endif

@@ -1,0 +1,60 @@
+/* What the files of a node share: node.c (life), node_start.c (the steps up) and node_stop.c (the
+ * steps down). */
+#ifndef KLAMM_SERVER_NODE_INSIDE_H
+#define KLAMM_SERVER_NODE_INSIDE_H
+
+#include "api/context.h"
+#include "base/arena.h"
+#include "meta/controller.h"
+#include "net/net.h"
+#include "server/node.h"
+#include "server/publish.h"
+#include "store/log_dirs.h"
+
+#include <stdatomic.h>
+
+struct listener;
+
+enum { NODE_LISTENERS_MAX = 16 };
+
+enum node_state { NODE_STARTING, NODE_READY, NODE_STOPPING, NODE_STOPPED };
+
+struct node {
+    struct node_options options;
+    const struct config *static_config;
+    struct arena arena; /* texts that live as long as the node */
+    struct api_context context;
+    struct publisher publisher;
+    int64_t memory_limit;
+
+    struct loop *meta_loop;
+    struct loop **loops; /* that serve connections */
+    int loop_count;
+    struct net *net;
+    struct listener *listeners[NODE_LISTENERS_MAX];
+    int listener_count;
+    struct buf addresses;
+
+    enum node_state state; /* metadata loop */
+    bool stop_asked;       /* metadata loop */
+    bool dirs_started;
+    bool quorum_started;
+    int exit_status;
+    struct loop_task stop_task, net_task;
+    atomic_bool stop_posted;
+
+    struct log_dirs_load load;
+    struct log_dirs_stop dirs_stop;
+    struct io_job shutdown_job;
+    struct loop_timer drain_timer;
+    int drain_round;
+};
+
+/* node_start.c: everything that can fail at once; then the steps that end with `ready`. */
+enum err node_build(struct node *node, char **ret_text);
+void node_load(struct node *node);
+
+/* node_stop.c: the steps that end with `stopped`. Metadata loop. */
+void node_begin_stop(struct node *node);
+
+#endif

@@ -1,0 +1,392 @@
+/* The steps up.
+ *
+ *  1. listeners are bound (a busy port is told before anything is touched)
+ *  2. log folders are opened and locked
+ *  3. the metadata log is recovered
+ *  -- node_start returns here --
+ *  4. all logs are loaded, on workers
+ *  5. this node registers and leads; the first image is published: partitions, coordinators
+ *  6. background jobs start, listeners accept: ready
+ *
+ * 1 to 3 on the caller's thread, 5 and 6 on the metadata loop. A stop asked for meanwhile is
+ * honoured between steps. */
+#include "api/coordinators.h"
+#include "api/dispatch.h"
+#include "api/fetch_session.h"
+#include "api/producer_ids.h"
+#include "base/mem.h"
+#include "conf/config.h"
+#include "net/conn.h"
+#include "net/listener.h"
+#include "os/diag.h"
+#include "os/host_name.h"
+#include "repl/partition_table.h"
+#include "repl/quorum.h"
+#include "server/node_inside.h"
+#include "server/settings.h"
+
+/* ---- 1. network ---- */
+
+static void on_frame(void *context, struct conn *conn, struct frame *frame)
+{
+    struct node *node = context;
+    dispatch_frame(&node->context, conn, frame);
+}
+
+static void on_close(void *context, struct conn *conn)
+{
+    (void)context;
+    dispatch_closed(conn);
+}
+
+static void start_loops(struct node *node)
+{
+    node->meta_loop = node->options.loop;
+    node->loop_count = settings_loop_count(node->static_config, node->options.io);
+    node->loops = mem_array((size_t)node->loop_count, sizeof *node->loops);
+    for (int i = 0; i < node->loop_count; i++)
+        node->loops[i] = loop_start(node->options.io, "net");
+}
+
+static bool is_controller_listener(const struct node *node, struct slice name)
+{
+    return listener_list_find(config_controller_listeners(node->static_config), name) != NULL;
+}
+
+static enum err bind_one(struct node *node, const struct listener_address *from, char **ret_text)
+{
+    struct listener_info info = {
+        .protocol = (enum listener_protocol)from->protocol,
+        .controller = is_controller_listener(node, from->name),
+    };
+    if (from->name.size >= sizeof info.name || node->listener_count == NODE_LISTENERS_MAX) {
+        *ret_text =
+            mem_printf("listeners: too many, or the name %.*s is too long", SLICE_FMT(from->name));
+        return ERR_ARGUMENT;
+    }
+    memcpy(info.name, from->name.data, from->name.size);
+    if (from->protocol != SECURITY_PLAINTEXT) {
+        *ret_text = mem_printf("listener %s uses %s, which this version does not serve yet; use "
+                               "PLAINTEXT in listener.security.protocol.map",
+                               info.name, security_protocol_name(from->protocol));
+        return ERR_ARGUMENT;
+    }
+    struct io_address address;
+    char *host = arena_cstr(&node->arena, from->host);
+    enum err err = io_resolve(node->options.io, host ? host : "", from->port, &address);
+    if (err) {
+        *ret_text = mem_printf("listener %s: the host %s has no address", info.name, host);
+        return err;
+    }
+    err = listener_open(node->net, &info, &address, &node->listeners[node->listener_count]);
+    if (err == ERR_BUSY)
+        *ret_text =
+            mem_printf("listener %s: port %u is taken by another process; stop that one, or "
+                       "choose another port in `listeners`",
+                       info.name, from->port);
+    else if (err)
+        *ret_text = mem_printf("listener %s cannot listen on %s:%u: %s", info.name, address.host,
+                               from->port, io_error_text(node->options.io));
+    else
+        node->listener_count++;
+    return err;
+}
+
+static enum err bind_all(struct node *node, char **ret_text)
+{
+    struct net_handler handler = {.on_frame = on_frame, .on_close = on_close};
+    struct net_config net = settings_net(node->static_config, node->memory_limit);
+    node->net = net_new(node->options.io, &net, node->loops, node->loop_count, &handler, node);
+    const struct listener_list *list = config_listeners(node->static_config);
+    enum err err = ERR_NONE;
+    for (int32_t i = 0; !err && i < list->count; i++)
+        err = bind_one(node, &list->items[i], ret_text);
+    return err;
+}
+
+/* ---- 2. folders ---- */
+
+static void folder_failed(void *context, struct log_dir *dir);
+
+static enum err open_folders(struct node *node, char **ret_text)
+{
+    const struct config *config = node->static_config;
+    struct conf_list paths = config_log_dirs(config);
+    const char **names = arena_array(&node->arena, (size_t)paths.count, sizeof *names);
+    for (int32_t i = 0; i < paths.count; i++)
+        names[i] = arena_cstr(&node->arena, paths.items[i]);
+    struct log_dirs_options options;
+    log_dirs_options_init(&options);
+    settings_log_dirs(config, &options);
+    options.io = node->options.io;
+    options.paths = names;
+    options.path_count = paths.count;
+    options.metadata_path = arena_cstr(&node->arena, config_metadata_log_dir(config));
+    options.failed_loop = node->meta_loop;
+    options.failed = folder_failed;
+    options.failed_context = node;
+    enum err err = log_dirs_open(&options, &node->context.log_dirs, ret_text);
+    if (!err)
+        node->context.cluster_id =
+            arena_dup(&node->arena, log_dirs_cluster_id(node->context.log_dirs));
+    return err;
+}
+
+/* A folder that fails at run time: the controller learns it; without any folder, or without that of
+ * the metadata log, the node ends. */
+struct folder_op {
+    struct quorum_op op;
+    struct arena arena;
+    struct uuid id;
+    int32_t node_id;
+};
+
+static void decide_folder(struct quorum_op *op, struct controller *controller)
+{
+    struct folder_op *folder = LIST_ITEM(op, struct folder_op, op);
+    controller_dirs_offline(controller, folder->node_id, &folder->id, 1);
+}
+
+static void folder_done(struct quorum_op *op)
+{
+    struct folder_op *folder = LIST_ITEM(op, struct folder_op, op);
+    arena_fini(&folder->arena);
+    mem_free(folder);
+}
+
+static void folder_failed(void *data, struct log_dir *dir)
+{
+    struct node *node = data;
+    struct api_context *context = &node->context;
+    int online = 0;
+    for (int i = 0; i < log_dirs_count(context->log_dirs); i++)
+        online += log_dir_online(log_dirs_at(context->log_dirs, i));
+    if (!online || dir == log_dirs_metadata(context->log_dirs)) {
+        diag(DIAG_SERVER, DIAG_FATAL, "%s failed and the node cannot go on without it: stopping",
+             log_dir_path(dir));
+        node->exit_status = 1;
+        node_stop(node);
+        return;
+    }
+    if (!node->quorum_started || node->state >= NODE_STOPPING)
+        return;
+    struct folder_op *folder = mem_zalloc(sizeof *folder);
+    arena_init(&folder->arena);
+    folder->id = *log_dir_id(dir);
+    folder->node_id = context->node_id;
+    folder->op = (struct quorum_op){.decide = decide_folder,
+                                    .done = folder_done,
+                                    .loop = node->meta_loop,
+                                    .arena = &folder->arena};
+    quorum_submit(context->quorum, &folder->op);
+}
+
+/* ---- 3. metadata log ---- */
+
+static void published(void *context, const struct meta_image *old, const struct meta_image *new)
+{
+    struct node *node = context;
+    publish_image(&node->publisher, old, new);
+}
+
+static enum err open_quorum(struct node *node, char **ret_text)
+{
+    struct log_dir *dir = log_dirs_metadata(node->context.log_dirs);
+    struct quorum_options options = {
+        .io = node->options.io,
+        .loop = node->meta_loop,
+        .config = node->static_config,
+        .cluster_id = node->context.cluster_id,
+        .directory_id = *log_dir_id(dir),
+        .log_dir = slice_str(log_dir_path(dir)),
+        .subscriber = {published, node},
+    };
+    return quorum_open(&options, &node->context.quorum, ret_text);
+}
+
+static void build_services(struct node *node)
+{
+    struct api_context *context = &node->context;
+    const struct config *config = node->static_config;
+    context->io = node->options.io;
+    context->node_id = config_node_id(config);
+    context->unstable_versions = config_bool(config, BROKER_KEY_UNSTABLE_API_VERSIONS_ENABLE);
+    context->advertise_as_reached = config_advertise_as_reached(config);
+    context->partitions = partition_table_new();
+    struct coord_config coord = settings_coord(config);
+    context->coordinators = coordinators_new(context->io, node->loops, node->loop_count, &coord);
+    context->sessions = fetch_sessions_new(
+        context->io,
+        (int32_t)config_int(config, BROKER_KEY_MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS));
+    node->publisher = (struct publisher){
+        .context = context,
+        .net = node->net,
+        .loops = node->loops,
+        .loop_count = node->loop_count,
+        .meta_loop = node->meta_loop,
+        .static_config = config,
+        .memory_limit = node->memory_limit,
+        .is_first = true,
+    };
+}
+
+enum err node_build(struct node *node, char **ret_text)
+{
+    io_raise_file_limit(node->options.io);
+    node->memory_limit = io_memory_limit(node->options.io);
+    start_loops(node);
+    enum err err = bind_all(node, ret_text);
+    if (err)
+        return err;
+    build_services(node);
+    err = open_folders(node, ret_text);
+    if (err)
+        return err;
+    err = open_quorum(node, ret_text);
+    if (err)
+        return err;
+    node->context.producer_ids =
+        producer_ids_new(node->context.quorum, node->context.node_id, node->meta_loop);
+    return ERR_NONE;
+}
+
+/* ---- 4. logs ---- */
+
+static void load_config(void *data, struct slice topic, struct log_config *ret_config)
+{
+    struct node *node = data;
+    struct meta_image *image = quorum_image(node->context.quorum);
+    struct topic_config topic_config;
+    settings_topic(node->static_config, image, topic, &topic_config, ret_config);
+    meta_image_unref(image);
+}
+
+static void loaded(struct log_dirs_load *load);
+
+void node_load(struct node *node)
+{
+    log_config_init(&node->load.default_config);
+    node->load.config = load_config;
+    node->load.context = node;
+    node->load.done = loaded;
+    log_dirs_load(node->context.log_dirs, node->meta_loop, &node->load);
+}
+
+/* ---- 5. registration ---- */
+
+static struct meta_endpoint *endpoints_of(struct node *node, const struct listener_list *list)
+{
+    struct meta_endpoint *endpoints =
+        arena_array(&node->arena, (size_t)list->count, sizeof *endpoints);
+    for (int32_t i = 0; i < list->count; i++) {
+        const struct listener_address *from = &list->items[i];
+        endpoints[i] = (struct meta_endpoint){
+            .name = from->name,
+            .host = from->host,
+            .port = from->port,
+            .security_protocol = (int16_t)from->protocol,
+        };
+        if (!from->host.size) {
+            char *name = arena_alloc(&node->arena, HOST_NAME_SIZE);
+            endpoints[i].host = slice_str(host_name(name));
+        }
+        for (int l = 0; !from->port && l < node->listener_count; l++) {
+            const struct listener_info *info = listener_info(node->listeners[l]);
+            if (slice_eq_str(from->name, info->name))
+                endpoints[i].port = info->bound.port;
+        }
+    }
+    return endpoints;
+}
+
+static struct controller_registration registration_of(struct node *node)
+{
+    const struct config *config = node->static_config;
+    struct log_dirs *dirs = node->context.log_dirs;
+    const struct listener_list *broker = config_advertised_listeners(config);
+    const struct listener_list *controller = config_advertised_controller_listeners(config);
+    struct controller_registration self = {
+        .node_id = node->context.node_id,
+        .rack = config_string(config, BROKER_KEY_BROKER_RACK),
+        .broker_endpoints = endpoints_of(node, broker),
+        .broker_endpoint_count = broker->count,
+        .controller_endpoints = endpoints_of(node, controller),
+        .controller_endpoint_count = controller->count,
+        .previous_epoch = log_dirs_clean_broker_epoch(dirs),
+    };
+    uint8_t random[16];
+    do {
+        io_random(node->options.io, random, sizeof random);
+    } while (!uuid_from_random(random, &self.incarnation));
+    struct uuid *ids = arena_array(&node->arena, (size_t)log_dirs_count(dirs), sizeof(struct uuid));
+    for (int i = 0; i < log_dirs_count(dirs); i++) {
+        if (log_dir_online(log_dirs_at(dirs, i)))
+            ids[self.dir_count++] = *log_dir_id(log_dirs_at(dirs, i));
+    }
+    self.dirs = ids;
+    return self;
+}
+
+/* ---- 6. ready ---- */
+
+static void note_addresses(struct node *node)
+{
+    for (int i = 0; i < node->listener_count; i++) {
+        const struct listener_info *info = listener_info(node->listeners[i]);
+        bool v6 = strchr(info->bound.host, ':') != NULL;
+        buf_printf(&node->addresses, "%s%s %s%s%s:%u", i ? ", " : "", info->name, v6 ? "[" : "",
+                   info->bound.host, v6 ? "]" : "", info->bound.port);
+    }
+    buf_put_i8(&node->addresses, 0);
+}
+
+static void start_failed(struct node *node, char *text)
+{
+    diag(DIAG_SERVER, DIAG_FATAL, "%s", text ? text : "the node could not start");
+    mem_free(text);
+    node->exit_status = 1;
+    node_begin_stop(node);
+}
+
+static void loaded(struct log_dirs_load *load)
+{
+    struct node *node = load->context;
+    if (node->stop_asked || load->err) {
+        if (load->err)
+            start_failed(node,
+                         mem_printf("no log folder could be loaded: %s", err_name(load->err)));
+        else
+            node_begin_stop(node);
+        return;
+    }
+    if (load->recovered)
+        diag(DIAG_SERVER, DIAG_INFO, "%d of %d logs recovered after an unclean shutdown",
+             load->recovered, load->loaded);
+    struct controller_registration self = registration_of(node);
+    char *text = NULL;
+    if (quorum_start(node->context.quorum, &self, &text)) {
+        start_failed(node, text);
+        return;
+    }
+    node->quorum_started = true;
+    log_dirs_start(node->context.log_dirs, node->meta_loop);
+    node->dirs_started = true;
+    for (int i = 0; i < node->listener_count; i++)
+        listener_start(node->listeners[i]);
+    note_addresses(node);
+    node->state = NODE_READY;
+    if (node->options.ready)
+        node->options.ready(node->options.context, node);
+    if (node->stop_asked)
+        node_begin_stop(node);
+}
+
+uint16_t node_port(struct node *node)
+{
+    for (int i = 0; i < node->listener_count; i++) {
+        const struct listener_info *info = listener_info(node->listeners[i]);
+        if (!info->controller)
+            return info->bound.port;
+    }
+    return 0;
+}

@@ -1,0 +1,94 @@
+/* The steps down, each started by the end of the one before, all on the metadata loop.
+ *
+ *  1. controlled shutdown: the fencing records are written (on a worker, it waits for the disk)
+ *  2. listeners and connections close; requests under way lose their connection
+ *  3. partitions and coordinators are taken down: everything parked ends
+ *  4. requests still under way (a metadata change, an append's flush) are awaited
+ *  5. logs are flushed and closed, checkpoints and clean shutdown files written
+ *  6. stopped
+ *
+ * A node that was stopped while it started skips what it has not started. */
+#include "conf/config.h"
+#include "os/diag.h"
+#include "repl/quorum.h"
+#include "server/node_inside.h"
+
+enum { DRAIN_MS = 2, DRAIN_ROUNDS_MAX = 5000 };
+
+static void finished(struct node *node)
+{
+    node->state = NODE_STOPPED;
+    node->options.stopped(node->options.context, node->exit_status);
+}
+
+static void folders_stopped(struct log_dirs_stop *stop)
+{
+    finished(stop->context);
+}
+
+/* 5. */
+static void stop_folders(struct node *node)
+{
+    node->dirs_stop.context = node;
+    node->dirs_stop.done = folders_stopped;
+    node->dirs_stop.broker_epoch =
+        node->quorum_started ? quorum_broker_epoch(node->context.quorum) : -1;
+    log_dirs_stop(node->context.log_dirs, node->meta_loop, &node->dirs_stop);
+}
+
+/* 4. Ten seconds at most: then the disk hangs, and waiting longer helps nobody. */
+static void drain(struct loop_timer *timer)
+{
+    struct node *node = LIST_ITEM(timer, struct node, drain_timer);
+    if (atomic_load(&node->context.request_count) > 0 && node->drain_round++ < DRAIN_ROUNDS_MAX) {
+        loop_timer_set(node->meta_loop, timer,
+                       io_mono_ns(node->options.io) + (int64_t)DRAIN_MS * 1000000);
+        return;
+    }
+    stop_folders(node);
+}
+
+/* 3. */
+static void net_down(struct loop_task *task)
+{
+    struct node *node = LIST_ITEM(task, struct node, net_task);
+    publish_nothing(&node->publisher);
+    node->drain_timer.expired = drain;
+    drain(&node->drain_timer);
+}
+
+static void net_stopped(void *context)
+{
+    struct node *node = context;
+    node->net_task.run = net_down;
+    list_init(&node->net_task.link);
+    loop_post(node->meta_loop, &node->net_task);
+}
+
+/* 2. */
+static void shutdown_done(struct io_job *job)
+{
+    struct node *node = LIST_ITEM(job, struct node, shutdown_job);
+    net_stop(node->net, net_stopped, node);
+}
+
+static void shutdown_run(struct io_job *job)
+{
+    struct node *node = LIST_ITEM(job, struct node, shutdown_job);
+    quorum_shutdown(node->context.quorum);
+}
+
+/* 1. */
+void node_begin_stop(struct node *node)
+{
+    if (node->state >= NODE_STOPPING)
+        return;
+    node->state = NODE_STOPPING;
+    if (!node->quorum_started) {
+        shutdown_done(&node->shutdown_job);
+        return;
+    }
+    node->shutdown_job =
+        (struct io_job){.run = shutdown_run, .done = shutdown_done, .loop = node->meta_loop};
+    io_submit(node->options.io, &node->shutdown_job);
+}

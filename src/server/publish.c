@@ -1,0 +1,254 @@
+/* Differences between two images, applied. Images share what did not change, so that one pointer
+ * comparison for each topic tells whether there is anything to do.
+ *
+ * Configuration: the new struct config is put in place for all loops at once; the old one is let go
+ * when every loop has come round, for a handler that still reads it ends before that. */
+#include "server/publish.h"
+
+#include "api/coordinators.h"
+#include "api/topic_names.h"
+#include "base/mem.h"
+#include "meta/image.h"
+#include "net/net.h"
+#include "os/diag.h"
+#include "repl/partition_table.h"
+#include "repl/quorum.h"
+#include "server/publish_log.h"
+#include "server/settings.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+/* ---- configuration ---- */
+
+struct retired_config {
+    const struct config *config;
+    atomic_int pending;
+    struct retired_task {
+        struct loop_task task;
+        struct retired_config *retired;
+    } tasks[];
+};
+
+static void loop_came_round(struct loop_task *task)
+{
+    struct retired_config *retired = LIST_ITEM(task, struct retired_task, task)->retired;
+    if (atomic_fetch_sub(&retired->pending, 1) != 1)
+        return;
+    config_unref(retired->config);
+    mem_free(retired);
+}
+
+static void retire(struct publisher *publisher, const struct config *config)
+{
+    int count = publisher->loop_count;
+    struct retired_config *retired =
+        mem_zalloc(sizeof *retired + (size_t)count * sizeof retired->tasks[0]);
+    retired->config = config;
+    atomic_init(&retired->pending, count);
+    for (int i = 0; i < count; i++) {
+        retired->tasks[i].retired = retired;
+        retired->tasks[i].task.run = loop_came_round;
+        list_init(&retired->tasks[i].task.link);
+        loop_post(publisher->loops[i], &retired->tasks[i].task);
+    }
+}
+
+static bool broker_config_changed(const struct meta_image *old, const struct meta_image *new,
+                                  int32_t node_id)
+{
+    char id[16];
+    struct slice own = slice_of(id, (size_t)snprintf(id, sizeof id, "%d", node_id));
+    return meta_image_config(old, META_RESOURCE_BROKER, own) !=
+               meta_image_config(new, META_RESOURCE_BROKER, own) ||
+           meta_image_config(old, META_RESOURCE_BROKER, slice_str("")) !=
+               meta_image_config(new, META_RESOURCE_BROKER, slice_str(""));
+}
+
+/* True when it changed. */
+static bool publish_config(struct publisher *publisher, const struct meta_image *old,
+                           const struct meta_image *new)
+{
+    struct api_context *context = publisher->context;
+    if (!broker_config_changed(old, new, context->node_id))
+        return false;
+    const struct config *before = context->config;
+    struct config *config = settings_with_dynamic(publisher->static_config, new);
+    context->config = config;
+    struct net_config net = settings_net(config, publisher->memory_limit);
+    net_configure(publisher->net, &net);
+    struct coord_config coord = settings_coord(config);
+    coordinators_configure(context->coordinators, &coord);
+    retire(publisher, before);
+    return true;
+}
+
+/* ---- deletions ---- */
+
+static void drop_partition(struct publisher *publisher, const struct meta_topic *topic,
+                           int32_t index)
+{
+    struct api_context *context = publisher->context;
+    struct partition *partition = partition_table_remove(context->partitions, topic->name, index);
+    if (!partition)
+        return;
+    if (slice_eq_str(topic->name, TOPIC_CONSUMER_OFFSETS))
+        coordinators_resign(context->coordinators, index);
+    struct log *log = partition_take_log(partition, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    if (log) {
+        enum err err = log_dirs_delete(context->log_dirs, log, false);
+        if (err)
+            diag(DIAG_SERVER, DIAG_ERROR, "the log of %.*s-%d could not be deleted: %s",
+                 SLICE_FMT(topic->name), index, err_name(err));
+    }
+    partition_unref(partition);
+}
+
+static void publish_deletions(struct publisher *publisher, const struct meta_image *old,
+                              const struct meta_image *new)
+{
+    size_t room = meta_image_topic_count(old), count = 0;
+    struct slice *names = mem_array(room + 1, sizeof *names);
+    META_IMAGE_FOREACH_TOPIC(topic, old)
+    {
+        const struct meta_topic *now = meta_image_topic(new, topic->name);
+        if (now && uuid_eq(&now->id, &topic->id))
+            continue;
+        for (int32_t i = 0; i < topic->partition_count; i++)
+            drop_partition(publisher, topic, i);
+        names[count++] = topic->name;
+    }
+    coordinators_topics_deleted(publisher->context->coordinators, names, count);
+    mem_free(names);
+}
+
+/* ---- topics ---- */
+
+static void publish_partition(struct publisher *publisher, struct publish_walk *walk, int32_t index)
+{
+    struct api_context *context = publisher->context;
+    const struct meta_partition *meta = meta_topic_partition(walk->topic, index);
+    if (!meta)
+        return;
+    struct partition *partition =
+        partition_table_get_id(context->partitions, &walk->topic->id, index);
+    if (!meta_partition_has_replica(meta, context->node_id)) {
+        partition_unref(partition);
+        if (partition)
+            drop_partition(publisher, walk->topic, index);
+        return;
+    }
+    bool is_new = !partition;
+    if (is_new) {
+        partition = publish_new_partition(walk, index, meta);
+        partition_table_add(context->partitions, partition_ref(partition));
+        publisher->log_count++;
+    }
+    struct partition_state state = {
+        .leader_id = meta->leader,
+        .leading = meta->leader == context->node_id && partition->log,
+        .leader_epoch = meta->leader_epoch,
+        .partition_epoch = meta->partition_epoch,
+        .isr_count = meta->isr_count,
+    };
+    bool moved = is_new || partition->leading != state.leading ||
+                 partition->leader_epoch != state.leader_epoch;
+    enum err err = partition_set_state(partition, &state);
+    if (err)
+        diag(DIAG_SERVER, DIAG_ERROR, "%.*s-%d cannot lead: %s", SLICE_FMT(walk->topic->name),
+             index, err_name(err));
+    if (moved && walk->is_offsets_topic) {
+        if (state.leading && !err)
+            coordinators_lead(context->coordinators, partition);
+        else
+            coordinators_resign(context->coordinators, index);
+    }
+    partition_unref(partition);
+}
+
+static void publish_topic(struct publisher *publisher, const struct meta_image *new,
+                          const struct meta_topic *topic, struct publish_assignments *assignments)
+{
+    struct publish_walk walk = {
+        .context = publisher->context,
+        .image = new,
+        .topic = topic,
+        .assignments = assignments,
+        .is_offsets_topic = slice_eq_str(topic->name, TOPIC_CONSUMER_OFFSETS),
+    };
+    settings_topic(publisher->context->config, new, topic->name, &walk.config, &walk.log_config);
+    if (walk.is_offsets_topic)
+        coordinators_set_partition_count(publisher->context->coordinators, topic->partition_count);
+    for (int32_t i = 0; i < topic->partition_count; i++)
+        publish_partition(publisher, &walk, i);
+}
+
+static void publish_topics(struct publisher *publisher, const struct meta_image *old,
+                           const struct meta_image *new)
+{
+    struct publish_assignments assignments = {0};
+    META_IMAGE_FOREACH_TOPIC(topic, new)
+    {
+        if (meta_image_topic(old, topic->name) != topic)
+            publish_topic(publisher, new, topic, &assignments);
+    }
+    publish_assign(publisher->context, publisher->meta_loop, &assignments);
+    if (!meta_image_topic(new, SLICE_LIT(TOPIC_CONSUMER_OFFSETS)))
+        coordinators_set_partition_count(publisher->context->coordinators, 0);
+}
+
+static void configure_topic(struct publisher *publisher, const struct meta_image *new,
+                            const struct meta_topic *topic)
+{
+    struct topic_config config;
+    struct log_config log_config;
+    settings_topic(publisher->context->config, new, topic->name, &config, &log_config);
+    for (int32_t i = 0; i < topic->partition_count; i++) {
+        struct partition *partition =
+            partition_table_get_id(publisher->context->partitions, &topic->id, i);
+        if (partition)
+            partition_set_config(partition, &config, &log_config);
+        partition_unref(partition);
+    }
+}
+
+/* Topics that were there before; new ones were made with their settings. */
+static void publish_topic_configs(struct publisher *publisher, const struct meta_image *old,
+                                  const struct meta_image *new, bool all)
+{
+    META_IMAGE_FOREACH_TOPIC(topic, new)
+    {
+        if (!meta_image_topic(old, topic->name))
+            continue;
+        if (all || meta_image_config(old, META_RESOURCE_TOPIC, topic->name) !=
+                       meta_image_config(new, META_RESOURCE_TOPIC, topic->name))
+            configure_topic(publisher, new, topic);
+    }
+}
+
+void publish_image(struct publisher *publisher, const struct meta_image *old,
+                   const struct meta_image *new)
+{
+    bool config_changed = publish_config(publisher, old, new);
+    publish_deletions(publisher, old, new);
+    publish_topics(publisher, old, new);
+    publish_topic_configs(publisher, old, new, config_changed);
+    if (publisher->is_first) {
+        publisher->is_first = false;
+        publish_strays(publisher->context, new);
+    }
+}
+
+void publish_nothing(struct publisher *publisher)
+{
+    struct api_context *context = publisher->context;
+    coordinators_resign_all(context->coordinators);
+    size_t count;
+    struct partition **all = partition_table_all(context->partitions, &count);
+    for (size_t i = 0; i < count; i++) {
+        partition_take_log(all[i], ERR_NOT_LEADER_OR_FOLLOWER);
+        partition_unref(partition_table_remove(context->partitions, all[i]->topic, all[i]->index));
+        partition_unref(all[i]);
+    }
+    mem_free(all);
+}

@@ -1,0 +1,164 @@
+/* Which log belongs to a partition.
+ *
+ * A loaded log counts only if its partition.metadata has the topic's id: one of a topic that was
+ * deleted and made again under the same name is a stray. A replica whose directory in the image is
+ * one of this node's that is offline stays without a log: making a new one elsewhere would lose
+ * what the folder holds. Any other replica without a log gets one, in the directory that the image
+ * names or in the one with the fewest logs. */
+#include "server/publish_log.h"
+
+#include "base/mem.h"
+#include "os/diag.h"
+#include "repl/quorum.h"
+
+static struct log_dir *find_dir(struct log_dirs *dirs, const struct uuid *id)
+{
+    for (int i = 0; i < log_dirs_count(dirs); i++) {
+        struct log_dir *dir = log_dirs_at(dirs, i);
+        if (uuid_eq(log_dir_id(dir), id))
+            return dir;
+    }
+    return NULL;
+}
+
+static struct log *find_log(struct publish_walk *walk, int32_t index)
+{
+    struct log_dirs *dirs = walk->context->log_dirs;
+    struct log *log = log_dirs_get(dirs, walk->topic->name, index);
+    struct uuid id;
+    if (!log || !log_topic_id(log, &id) || uuid_eq(&id, &walk->topic->id))
+        return log;
+    diag(DIAG_SERVER, DIAG_WARN, "%.*s-%d belongs to another topic of this name: set aside",
+         SLICE_FMT(walk->topic->name), index);
+    enum err err = log_dirs_delete(dirs, log, true);
+    if (err)
+        diag(DIAG_SERVER, DIAG_ERROR, "it could not be renamed: %s", err_name(err));
+    return NULL;
+}
+
+static void note_assignment(struct publish_walk *walk, int32_t index, const struct log *log)
+{
+    struct publish_assignments *list = walk->assignments;
+    const struct log_dir *dir = log_dir_of(log);
+    if (!dir || log_dirs_count(walk->context->log_dirs) < 2)
+        return;
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 16;
+        list->items = mem_realloc(list->items, (size_t)list->capacity * sizeof *list->items);
+    }
+    list->items[list->count++] =
+        (struct controller_assignment){walk->topic->id, index, *log_dir_id(dir)};
+}
+
+struct partition *publish_new_partition(struct publish_walk *walk, int32_t index,
+                                        const struct meta_partition *meta)
+{
+    struct api_context *context = walk->context;
+    struct slice name = walk->topic->name;
+    struct uuid wanted = meta_partition_directory(meta, context->node_id);
+    struct log_dir *dir = find_dir(context->log_dirs, &wanted);
+    struct log *log = find_log(walk, index);
+    bool is_found = log != NULL;
+    if (!log && (!dir || log_dir_online(dir))) {
+        enum err err = log_dirs_create(context->log_dirs, dir, name, index, &walk->topic->id,
+                                       &walk->log_config, &log);
+        if (err) {
+            log = NULL;
+            diag(DIAG_SERVER, DIAG_ERROR, "the log of %.*s-%d could not be created: %s",
+                 SLICE_FMT(name), index, err_name(err));
+        }
+    }
+    struct partition *partition =
+        partition_new(context->io, name, &walk->topic->id, index, log, &walk->config);
+    if (log && is_found) {
+        int64_t watermark = log_dirs_watermark(context->log_dirs, name, index);
+        if (watermark >= 0)
+            partition_restore_watermark(partition, watermark);
+    }
+    if (log && !dir)
+        note_assignment(walk, index, log);
+    return partition;
+}
+
+/* ---- telling the controller ---- */
+
+struct assignment_op {
+    struct quorum_op op;
+    struct arena arena;
+    struct publish_assignments list;
+    int32_t node_id;
+};
+
+static void decide_assignment(struct quorum_op *op, struct controller *controller)
+{
+    struct assignment_op *assignment = LIST_ITEM(op, struct assignment_op, op);
+    controller_assign_dirs(controller, assignment->node_id, assignment->list.items,
+                           assignment->list.count);
+}
+
+static void assignment_done(struct quorum_op *op)
+{
+    struct assignment_op *assignment = LIST_ITEM(op, struct assignment_op, op);
+    if (op->error)
+        diag(DIAG_SERVER, DIAG_WARN, "the folders of new replicas could not be recorded: %s",
+             err_name(op->error));
+    mem_free(assignment->list.items);
+    arena_fini(&assignment->arena);
+    mem_free(assignment);
+}
+
+void publish_assign(struct api_context *context, struct loop *loop,
+                    struct publish_assignments *assignments)
+{
+    if (!assignments->count)
+        return;
+    struct assignment_op *assignment = mem_zalloc(sizeof *assignment);
+    arena_init(&assignment->arena);
+    assignment->list = *assignments;
+    assignment->node_id = context->node_id;
+    assignment->op = (struct quorum_op){.decide = decide_assignment,
+                                        .done = assignment_done,
+                                        .loop = loop,
+                                        .arena = &assignment->arena};
+    *assignments = (struct publish_assignments){0};
+    quorum_submit(context->quorum, &assignment->op);
+}
+
+/* ---- strays ---- */
+
+struct stray_search {
+    struct api_context *context;
+    const struct meta_image *image;
+    struct log **strays;
+    size_t count, capacity;
+};
+
+static void find_stray(void *data, struct log *log)
+{
+    struct stray_search *search = data;
+    const struct meta_topic *topic = meta_image_topic(search->image, log_topic(log));
+    const struct meta_partition *partition =
+        topic ? meta_topic_partition(topic, log_partition(log)) : NULL;
+    if (partition && meta_partition_has_replica(partition, search->context->node_id))
+        return;
+    if (search->count == search->capacity) {
+        search->capacity = search->capacity ? 2 * search->capacity : 16;
+        search->strays = mem_realloc(search->strays, search->capacity * sizeof *search->strays);
+    }
+    search->strays[search->count++] = log;
+}
+
+void publish_strays(struct api_context *context, const struct meta_image *image)
+{
+    struct stray_search search = {.context = context, .image = image};
+    log_dirs_each(context->log_dirs, find_stray, &search);
+    for (size_t i = 0; i < search.count; i++) {
+        struct log *log = search.strays[i];
+        diag(DIAG_SERVER, DIAG_WARN, "%.*s-%d is not in the cluster's metadata: set aside",
+             SLICE_FMT(log_topic(log)), log_partition(log));
+        enum err err = log_dirs_delete(context->log_dirs, log, true);
+        if (err)
+            diag(DIAG_SERVER, DIAG_ERROR, "it could not be renamed: %s", err_name(err));
+    }
+    mem_free(search.strays);
+}

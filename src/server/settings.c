@@ -1,0 +1,120 @@
+/* Keys to options: one function for each module, nothing else in between. */
+#include "server/settings.h"
+
+#include "meta/image.h"
+
+#include <stdio.h>
+
+static int32_t int32_of(const struct config *config, enum broker_key key)
+{
+    int64_t value = config_int(config, key);
+    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : (int32_t)value;
+}
+
+struct net_config settings_net(const struct config *config, int64_t memory_limit)
+{
+    struct net_config net;
+    net_config_init(&net);
+    net.request_size_max = int32_of(config, BROKER_KEY_SOCKET_REQUEST_MAX_BYTES);
+    net.connections_max = int32_of(config, BROKER_KEY_MAX_CONNECTIONS);
+    net.connections_per_ip_max = int32_of(config, BROKER_KEY_MAX_CONNECTIONS_PER_IP);
+    net.idle_max_ms = config_int(config, BROKER_KEY_CONNECTIONS_MAX_IDLE_MS);
+    net.queued_size_max = config_int(config, BROKER_KEY_QUEUED_MAX_REQUEST_BYTES);
+    /* Kafka's default is no limit; here a quarter of the memory budget, which is a quarter of the
+     * machine's, always holds. */
+    if (net.queued_size_max <= 0)
+        net.queued_size_max = memory_limit / 16;
+    if (config_is_static(config, BROKER_KEY_SOCKET_SEND_BUFFER_BYTES))
+        net.send_buffer_size = int32_of(config, BROKER_KEY_SOCKET_SEND_BUFFER_BYTES);
+    if (config_is_static(config, BROKER_KEY_SOCKET_RECEIVE_BUFFER_BYTES))
+        net.receive_buffer_size = int32_of(config, BROKER_KEY_SOCKET_RECEIVE_BUFFER_BYTES);
+    net.backlog = int32_of(config, BROKER_KEY_SOCKET_LISTEN_BACKLOG_SIZE);
+    return net;
+}
+
+struct coord_config settings_coord(const struct config *config)
+{
+    struct coord_config coord;
+    coord_config_init(&coord);
+    coord.session_timeout_min_ms = int32_of(config, BROKER_KEY_GROUP_MIN_SESSION_TIMEOUT_MS);
+    coord.session_timeout_max_ms = int32_of(config, BROKER_KEY_GROUP_MAX_SESSION_TIMEOUT_MS);
+    coord.initial_rebalance_delay_ms =
+        int32_of(config, BROKER_KEY_GROUP_INITIAL_REBALANCE_DELAY_MS);
+    coord.group_size_max = int32_of(config, BROKER_KEY_GROUP_MAX_SIZE);
+    coord.offset_metadata_size_max = int32_of(config, BROKER_KEY_OFFSET_METADATA_MAX_BYTES);
+    coord.commit_timeout_ms = int32_of(config, BROKER_KEY_OFFSETS_COMMIT_TIMEOUT_MS);
+    coord.offsets_retention_ms =
+        config_int(config, BROKER_KEY_OFFSETS_RETENTION_MINUTES) * INT64_C(60000);
+    coord.retention_check_ms = config_int(config, BROKER_KEY_OFFSETS_RETENTION_CHECK_INTERVAL_MS);
+    coord.batch_size_max = int32_of(config, BROKER_KEY_MESSAGE_MAX_BYTES);
+    coord.compression = (int8_t)config_int(config, BROKER_KEY_OFFSETS_TOPIC_COMPRESSION_CODEC);
+    return coord;
+}
+
+void settings_log_dirs(const struct config *config, struct log_dirs_options *options)
+{
+    options->node_id = config_node_id(config);
+    options->recovery_threads = int32_of(config, BROKER_KEY_NUM_RECOVERY_THREADS_PER_DATA_DIR);
+    options->checkpoint_ms = config_int(config, BROKER_KEY_LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS);
+    options->start_checkpoint_ms =
+        config_int(config, BROKER_KEY_LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS);
+    options->watermark_checkpoint_ms =
+        config_int(config, BROKER_KEY_REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS);
+    options->retention_check_ms = config_int(config, BROKER_KEY_LOG_RETENTION_CHECK_INTERVAL_MS);
+    options->producer_expiry_check_ms =
+        config_int(config, BROKER_KEY_PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS);
+    options->initial_delay_ms = config_int(config, BROKER_KEY_LOG_INITIAL_TASK_DELAY_MS);
+}
+
+int settings_loop_count(const struct config *config, struct io *io)
+{
+    if (config_is_static(config, BROKER_KEY_NUM_NETWORK_THREADS))
+        return int32_of(config, BROKER_KEY_NUM_NETWORK_THREADS);
+    return io_processors(io);
+}
+
+struct conf_pairs settings_overrides(const struct meta_image *image, int8_t type,
+                                     struct slice resource)
+{
+    _Static_assert(sizeof(struct conf_pair) == sizeof(struct meta_config_entry),
+                   "one entry is name and value in both");
+    const struct meta_config *config = meta_image_config(image, type, resource);
+    if (!config)
+        return (struct conf_pairs){NULL, 0};
+    return (struct conf_pairs){(const struct conf_pair *)(const void *)config->entries,
+                               config->entry_count};
+}
+
+void settings_topic(const struct config *config, const struct meta_image *image, struct slice topic,
+                    struct topic_config *ret_config, struct log_config *ret_log_config)
+{
+    struct topic_config t;
+    topic_config_compute(config, settings_overrides(image, META_RESOURCE_TOPIC, topic), &t);
+    struct log_config log;
+    log_config_init(&log);
+    log.segment_size_max = t.segment_size;
+    log.segment_ms = t.segment_ms;
+    log.segment_jitter_ms = t.segment_jitter_ms;
+    log.index_size_max = t.index_size_max;
+    log.index_interval = t.index_interval_size;
+    log.retention_ms = t.retention_ms;
+    log.retention_size = t.retention_size;
+    log.file_delete_delay_ms = t.file_delete_delay_ms;
+    log.flush_messages = t.flush_messages;
+    log.flush_ms = t.flush_ms;
+    log.producer_expiry_ms = config_int(config, BROKER_KEY_PRODUCER_ID_EXPIRATION_MS);
+    log.cleanup_delete = t.cleanup_delete;
+    log.cleanup_compact = t.cleanup_compact;
+    *ret_config = t;
+    *ret_log_config = log;
+}
+
+struct config *settings_with_dynamic(const struct config *config, const struct meta_image *image)
+{
+    char id[16];
+    int size = snprintf(id, sizeof id, "%d", config_node_id(config));
+    struct conf_pairs own =
+        settings_overrides(image, META_RESOURCE_BROKER, slice_of(id, (size_t)size));
+    struct conf_pairs all = settings_overrides(image, META_RESOURCE_BROKER, slice_str(""));
+    return config_with_dynamic(config, own, all, NULL);
+}

@@ -1,0 +1,29 @@
+/* From configuration keys to the option structs of the modules that obey them. Pure. */
+#ifndef KLAMM_SERVER_SETTINGS_H
+#define KLAMM_SERVER_SETTINGS_H
+
+#include "conf/config.h"
+#include "conf/topic_config.h"
+#include "coord/runtime.h"
+#include "net/net.h"
+#include "store/log_dirs.h"
+
+struct meta_image;
+
+struct net_config settings_net(const struct config *config, int64_t memory_limit);
+struct coord_config settings_coord(const struct config *config);
+/* Times and sizes; paths, ids and callbacks are the node's. */
+void settings_log_dirs(const struct config *config, struct log_dirs_options *options);
+/* Loops that serve connections. */
+int settings_loop_count(const struct config *config, struct io *io);
+
+/* The overrides of a resource in an image; empty when it has none. */
+struct conf_pairs settings_overrides(const struct meta_image *image, int8_t type,
+                                     struct slice resource);
+/* The effective settings of a topic. */
+void settings_topic(const struct config *config, const struct meta_image *image, struct slice topic,
+                    struct topic_config *ret_config, struct log_config *ret_log_config);
+/* The node's configuration under the dynamic layers of an image. */
+struct config *settings_with_dynamic(const struct config *config, const struct meta_image *image);
+
+#endif

@@ -1,0 +1,45 @@
+#include "harness.h"
+
+/* Replication 3 on one node cannot be made: Metadata tells, and the node lives on. */
+static void an_impossible_default(void **state)
+{
+    (void)state;
+    HARNESS(h, "default.replication.factor=3\n");
+    struct metadata_request body;
+    wire_init(&wire_metadata_request, &body);
+    metadata_request_topics_new(&h.arena, &body, 1)->name = slice_str("t");
+    const struct metadata_response *r = harness_call(&h, WIRE_API_METADATA, 9, &body);
+    assert_int_equal(r->topics[0].error_code, ERR_INVALID_REPLICATION_FACTOR);
+    assert_int_equal(harness_create(&h, "u", 1), 0);
+    harness_end(&h);
+}
+
+/* Several names at once, one of them there already. */
+static void several_names(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    assert_int_equal(harness_create(&h, "b", 1), 0);
+    struct metadata_request body;
+    wire_init(&wire_metadata_request, &body);
+    struct metadata_request_metadata_request_topic *topics =
+        metadata_request_topics_new(&h.arena, &body, 3);
+    topics[0].name = slice_str("a");
+    topics[1].name = slice_str("b");
+    topics[2].name = slice_str("c");
+    const struct metadata_response *r = harness_call(&h, WIRE_API_METADATA, 9, &body);
+    for (int32_t i = 0; i < 3; i++) {
+        assert_int_equal(r->topics[i].error_code, 0);
+        assert_int_equal(r->topics[i].partitions_count, 1);
+    }
+    harness_end(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_impossible_default),
+        cmocka_unit_test(several_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

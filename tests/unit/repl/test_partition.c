@@ -1,0 +1,231 @@
+#include "../unit.h"
+
+#include "base/mem.h"
+#include "os/diag.h"
+#include "os/io_linux.h"
+#include "record/builder.h"
+#include "repl/partition_table.h"
+#include "store/log_dirs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A partition over a log that stands alone. */
+struct fixture {
+    struct io *io;
+    char dir[64];
+    struct log *log;
+    struct partition *partition;
+    struct topic_config config;
+};
+
+static const struct uuid topic_id = {{1, 2, 3}};
+
+static void start(struct fixture *f)
+{
+    *f = (struct fixture){.dir = "/tmp/klamm-unit-XXXXXX"};
+    assert_non_null(mkdtemp(f->dir));
+    f->io = io_linux_new();
+    diag_init(f->io, NULL, NULL);
+    char path[96];
+    snprintf(path, sizeof path, "%s/t-0", f->dir);
+    struct log_open_options options = {.io = f->io, .path = path, .topic = slice_str("t")};
+    log_config_init(&options.config);
+    assert_int_equal(log_open(&options, &f->log), ERR_NONE);
+    f->config.flush_messages = f->config.flush_ms = INT64_MAX;
+    f->config.min_insync_replicas = 1;
+    f->config.cleanup_delete = true;
+    f->partition = partition_new(f->io, slice_str("t"), &topic_id, 0, f->log, &f->config);
+    struct partition_state state = {
+        .leader_id = 1, .leading = true, .leader_epoch = 3, .isr_count = 1};
+    assert_int_equal(partition_set_state(f->partition, &state), ERR_NONE);
+}
+
+static void end(struct fixture *f)
+{
+    struct log *log = partition_take_log(f->partition, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    partition_unref(f->partition);
+    assert_int_equal(log_close(log, false), ERR_NONE);
+    log_free(log);
+    io_linux_free(f->io);
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", f->dir);
+    assert_int_equal(system(command), 0);
+}
+
+static enum err append(struct fixture *f, int count, struct partition_append *ret_append)
+{
+    struct buf batch;
+    buf_init(&batch);
+    struct builder b;
+    struct builder_options options = BUILDER_DEFAULTS;
+    builder_begin(&b, &batch, &options);
+    for (int i = 0; i < count; i++)
+        builder_append(&b, 1000 + i, slice_str("k"), slice_str("v"));
+    assert_int_equal(builder_end(&b), ERR_NONE);
+    *ret_append = (struct partition_append){
+        .origin = LOG_CLIENT, .all_in_sync = true, .batches = buf_slice(&batch)};
+    enum err err = partition_append(f->partition, ret_append);
+    buf_fini(&batch);
+    return err;
+}
+
+static void the_only_replica_commits_at_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    struct partition_append a;
+    assert_int_equal(append(&f, 3, &a), ERR_NONE);
+    assert_int_equal(a.appended.offset_first, 0);
+    assert_int_equal(a.offset_next, 3);
+    assert_int_equal(a.high_watermark, 3);
+    struct partition_read read = {.offset = 1,
+                                  .current_epoch = -1,
+                                  .last_fetched_epoch = -1,
+                                  .size_max = 1 << 20,
+                                  .whole_first = true};
+    assert_int_equal(partition_read(f.partition, &read), ERR_NONE);
+    assert_int_equal(read.read.offset_base, 0);
+    assert_int_equal(read.high_watermark, 3);
+    log_range_release(&read.read.range);
+    end(&f);
+}
+
+/* The client's epoch is looked at before leadership. */
+static void epochs_fence(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    struct partition_ends ends;
+    assert_int_equal(partition_ends(f.partition, 2, &ends), ERR_FENCED_LEADER_EPOCH);
+    assert_int_equal(partition_ends(f.partition, 4, &ends), ERR_UNKNOWN_LEADER_EPOCH);
+    assert_int_equal(partition_ends(f.partition, 3, &ends), ERR_NONE);
+    struct partition_state other = {.leader_id = 2, .leader_epoch = 4, .isr_count = 2};
+    assert_int_equal(partition_set_state(f.partition, &other), ERR_NONE);
+    assert_int_equal(partition_ends(f.partition, 3, &ends), ERR_FENCED_LEADER_EPOCH);
+    assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NOT_LEADER_OR_FOLLOWER);
+    struct partition_append a;
+    assert_int_equal(append(&f, 1, &a), ERR_NOT_LEADER_OR_FOLLOWER);
+    assert_int_equal(a.leader_id, 2);
+    assert_int_equal(a.leader_epoch, 4);
+    end(&f);
+}
+
+static void too_few_in_sync(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    f.config.min_insync_replicas = 2;
+    struct log_config log_config;
+    log_config_init(&log_config);
+    partition_set_config(f.partition, &f.config, &log_config);
+    struct partition_append a;
+    assert_int_equal(append(&f, 1, &a), ERR_NOT_ENOUGH_REPLICAS);
+    end(&f);
+}
+
+/* flush.messages=1: the high watermark waits for the disk, then follows by itself. */
+static void flushing_holds_the_watermark(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    struct log_config log_config;
+    log_config_init(&log_config);
+    log_config.flush_messages = f.config.flush_messages = 1;
+    partition_set_config(f.partition, &f.config, &log_config);
+    struct partition_append a;
+    assert_int_equal(append(&f, 1, &a), ERR_NONE);
+    struct partition_ends ends = {0};
+    for (int i = 0; i < 5000 && ends.high_watermark < 1; i++) {
+        usleep(1000);
+        assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
+    }
+    assert_int_equal(ends.high_watermark, 1);
+    end(&f);
+}
+
+/* W20 and ListOffsets over a log whose start moved. */
+static void the_start_moves(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    struct partition_append a;
+    assert_int_equal(append(&f, 5, &a), ERR_NONE);
+    int64_t low = -1;
+    assert_int_equal(partition_delete_records(f.partition, 6, &low), ERR_OFFSET_OUT_OF_RANGE);
+    assert_int_equal(partition_delete_records(f.partition, 2, &low), ERR_NONE);
+    assert_int_equal(low, 2);
+    struct log_time_offset found;
+    assert_int_equal(partition_list_offset(f.partition, -1, LIST_EARLIEST, PARTITION_TO_HW, &found),
+                     ERR_NONE);
+    assert_int_equal(found.offset, 2);
+    assert_int_equal(partition_list_offset(f.partition, -1, 1000, PARTITION_TO_HW, &found),
+                     ERR_NONE);
+    assert_int_equal(found.offset, 2);
+    assert_int_equal(partition_delete_records(f.partition, -1, &low), ERR_NONE);
+    assert_int_equal(low, 5);
+    end(&f);
+}
+
+static void watches_look_before_they_wait(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    struct partition_append a;
+    assert_int_equal(append(&f, 5, &a), ERR_NONE);
+    struct watch watch = {.offset = WATCH_BYTES};
+    list_init(&watch.link);
+    assert_false(partition_watch(f.partition, WATCH_HW, &watch, 4, 3));
+    assert_false(partition_watch(f.partition, WATCH_HW, &watch, 5, 2));
+    assert_true(partition_watch(f.partition, WATCH_HW, &watch, 5, 3));
+    partition_unwatch(f.partition, &watch);
+    watch.offset = 5;
+    assert_false(partition_watch(f.partition, WATCH_HW, &watch, 0, 3));
+    watch.offset = 6;
+    assert_true(partition_watch(f.partition, WATCH_HW, &watch, 0, 3));
+    partition_unwatch(f.partition, &watch);
+    end(&f);
+}
+
+static void found_by_name_and_id(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    struct partition_table *table = partition_table_new();
+    partition_table_add(table, partition_ref(f.partition));
+    struct partition *found = partition_table_get(table, slice_str("t"), 0);
+    assert_ptr_equal(found, f.partition);
+    partition_unref(found);
+    found = partition_table_get_id(table, &topic_id, 0);
+    assert_ptr_equal(found, f.partition);
+    partition_unref(found);
+    assert_null(partition_table_get(table, slice_str("t"), 1));
+    assert_null(partition_table_get(table, slice_str(""), 0));
+    partition_unref(partition_table_remove(table, slice_str("t"), 0));
+    assert_null(partition_table_get_id(table, &topic_id, 0));
+    assert_int_equal(partition_table_count(table), 0);
+    partition_table_free(table);
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_only_replica_commits_at_once),
+        cmocka_unit_test(epochs_fence),
+        cmocka_unit_test(too_few_in_sync),
+        cmocka_unit_test(flushing_holds_the_watermark),
+        cmocka_unit_test(the_start_moves),
+        cmocka_unit_test(watches_look_before_they_wait),
+        cmocka_unit_test(found_by_name_and_id),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

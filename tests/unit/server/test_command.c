@@ -1,0 +1,55 @@
+#include "../unit.h"
+
+#include "base/mem.h"
+#include "server/command.h"
+
+#include <string.h>
+
+static enum err parse(int argc, const char *const *argv, struct server_options *options)
+{
+    char *text = NULL;
+    enum err err = server_options_parse(argc, (char *const *)(uintptr_t)argv, options, &text);
+    assert_int_equal(err != ERR_NONE, text != NULL);
+    mem_free(text);
+    return err;
+}
+
+static void words(void **state)
+{
+    (void)state;
+    struct server_options o;
+    static const char *const plain[] = {"server.properties"};
+    assert_int_equal(parse(1, plain, &o), ERR_NONE);
+    assert_string_equal(o.properties_path, "server.properties");
+    assert_int_equal(o.ready_fd, -1);
+    static const char *const fresh[] = {"--data", "d", "--listen=h:1", "--ready-fd", "5"};
+    assert_int_equal(parse(5, fresh, &o), ERR_NONE);
+    assert_null(o.properties_path);
+    assert_string_equal(o.data_path, "d");
+    assert_string_equal(o.listen, "h:1");
+    assert_int_equal(o.ready_fd, 5);
+    assert_int_equal(parse(0, plain, &o), ERR_NONE);
+}
+
+static void wrong_words(void **state)
+{
+    (void)state;
+    struct server_options o;
+    static const char *const unknown[] = {"--dat", "d"}, *const lone[] = {"--data"};
+    static const char *const both[] = {"a.properties", "--data", "d"};
+    static const char *const fd[] = {"--ready-fd", "x"}, *const two[] = {"a", "b"};
+    assert_int_equal(parse(2, unknown, &o), ERR_ARGUMENT);
+    assert_int_equal(parse(1, lone, &o), ERR_ARGUMENT);
+    assert_int_equal(parse(3, both, &o), ERR_ARGUMENT);
+    assert_int_equal(parse(2, fd, &o), ERR_ARGUMENT);
+    assert_int_equal(parse(2, two, &o), ERR_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words),
+        cmocka_unit_test(wrong_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

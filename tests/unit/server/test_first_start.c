@@ -1,0 +1,123 @@
+#include "../unit.h"
+
+#include "base/mem.h"
+#include "conf/config.h"
+#include "os/io_linux.h"
+#include "server/first_start.h"
+#include "store/log_dirs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fixture {
+    struct io *io;
+    char dir[64];
+};
+
+static void start(struct fixture *f)
+{
+    *f = (struct fixture){.dir = "/tmp/klamm-unit-XXXXXX"};
+    assert_non_null(mkdtemp(f->dir));
+    f->io = io_linux_new();
+}
+
+static void end(struct fixture *f)
+{
+    io_linux_free(f->io);
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", f->dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void load(struct fixture *f, const char *path, struct properties *properties)
+{
+    struct buf text;
+    buf_init(&text);
+    assert_int_equal(first_start_read_file(f->io, path, &text), ERR_NONE);
+    properties_init(properties);
+    int line;
+    assert_int_equal(properties_parse(properties, buf_slice(&text), &line), ERR_NONE);
+    buf_fini(&text);
+}
+
+/* The folder is made once, with a configuration that passes the checks of a start. */
+static void formats_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    char *path = NULL, *text = NULL;
+    assert_int_equal(first_start(f.io, f.dir, "127.0.0.1:19192", &path, &text), ERR_NONE);
+    struct log_meta meta, again;
+    assert_int_equal(log_meta_read(f.io, f.dir, &meta), ERR_NONE);
+    assert_int_equal(meta.node_id, 1);
+    struct properties properties;
+    load(&f, path, &properties);
+    struct config *config;
+    if (config_new(&properties, &config, &text))
+        fail_msg("%s", text);
+    assert_true(config_advertise_as_reached(config));
+    assert_int_equal(config_broker_listeners(config)->items[0].port, 19192);
+    assert_int_equal(config_int(config, BROKER_KEY_OFFSETS_TOPIC_REPLICATION_FACTOR), 1);
+    config_unref(config);
+    properties_fini(&properties);
+    mem_free(path);
+    assert_int_equal(first_start(f.io, f.dir, NULL, &path, &text), ERR_NONE);
+    assert_int_equal(log_meta_read(f.io, f.dir, &again), ERR_NONE);
+    assert_string_equal(meta.cluster_id, again.cluster_id);
+    mem_free(path);
+    end(&f);
+}
+
+/* C4: a folder that holds anything else is never formatted. */
+static void leaves_other_folders_alone(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    char path[96];
+    snprintf(path, sizeof path, "%s/t-0", f.dir);
+    assert_int_equal(io_mkdir(f.io, path), ERR_NONE);
+    char *file = NULL, *text = NULL;
+    assert_int_equal(first_start(f.io, f.dir, NULL, &file, &text), ERR_EXISTS);
+    assert_non_null(strstr(text, "t-0"));
+    mem_free(text);
+    struct log_meta meta;
+    assert_int_equal(log_meta_read(f.io, f.dir, &meta), ERR_NOT_FOUND);
+    end(&f);
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    static const char *const wrong[] = {"x", "h:70000", "h:", "h:9x"};
+    for (int i = 0; i < 4; i++) {
+        char *file = NULL, *text = NULL;
+        assert_int_equal(first_start(f.io, f.dir, wrong[i], &file, &text), ERR_ARGUMENT);
+        mem_free(text);
+    }
+    struct properties properties;
+    properties_init(&properties);
+    properties_set(&properties, slice_str("listeners"), slice_str("PLAINTEXT://a:1,C://b:2"));
+    first_start_listen(&properties, "[::1]:7");
+    assert_slice_eq(properties_get(&properties, slice_str("listeners")),
+                    "PLAINTEXT://[::1]:7,C://b:2");
+    first_start_listen(&properties, "0.0.0.0:8");
+    assert_slice_eq(properties_get(&properties, slice_str("advertised.listeners")),
+                    "PLAINTEXT://localhost:8,C://b:2");
+    properties_fini(&properties);
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_once),
+        cmocka_unit_test(leaves_other_folders_alone),
+        cmocka_unit_test(addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,105 @@
+#include "../api/harness_group.h"
+
+/* Records, topics and ids are there again after a stop and a start. */
+static void what_was_there_comes_back(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    assert_int_equal(harness_create(&h, "t", 3), 0);
+    assert_int_equal(harness_produce(&h, "t", 2, 4)->base_offset, 0);
+    harness_close(&h);
+    harness_open(&h, NULL);
+    assert_int_equal(harness_create(&h, "t", 3), ERR_TOPIC_ALREADY_EXISTS);
+    assert_int_equal(harness_produce(&h, "t", 2, 4)->base_offset, 4);
+    harness_end(&h);
+}
+
+/* C8: a stop right after the start, before it is ready, ends in order. */
+static void stopped_while_starting(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    harness_close(&h);
+    for (int i = 0; i < 20; i++) {
+        latch_init(&h.ready);
+        latch_init(&h.stopped);
+        h.loop = loop_start(h.io, "meta");
+        struct properties properties;
+        properties_init(&properties);
+        char text[512];
+        snprintf(text, sizeof text,
+                 "process.roles=broker,controller\nnode.id=1\n"
+                 "listeners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0\n"
+                 "advertised.listeners=PLAINTEXT://a:1,CONTROLLER://a:2\n"
+                 "controller.listener.names=CONTROLLER\n"
+                 "controller.quorum.voters=1@127.0.0.1:9093\nlog.dirs=%s\n",
+                 h.dir);
+        int line;
+        assert_int_equal(properties_parse(&properties, slice_str(text), &line), ERR_NONE);
+        char *message = NULL;
+        assert_int_equal(config_new(&properties, &h.config, &message), ERR_NONE);
+        properties_fini(&properties);
+        struct node_options options = {.io = h.io,
+                                       .loop = h.loop,
+                                       .config = h.config,
+                                       .ready = harness_on_ready,
+                                       .stopped = harness_on_stopped,
+                                       .context = &h};
+        assert_int_equal(node_start(&options, &h.node, &message), ERR_NONE);
+        node_stop(h.node);
+        latch_wait(&h.stopped);
+        assert_int_equal(h.exit_status, 0);
+        node_free(h.node);
+        loop_stop(h.loop);
+        config_unref(h.config);
+        latch_fini(&h.ready);
+        latch_fini(&h.stopped);
+    }
+    harness_open(&h, NULL);
+    harness_end(&h);
+}
+
+/* A second node on the same folder, and one on the same port, explain themselves. */
+static void refused_at_once(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    struct node_options options = {.io = h.io, .loop = h.loop, .config = h.config};
+    struct node *node = NULL;
+    char *text = NULL;
+    assert_int_equal(node_start(&options, &node, &text), ERR_BUSY);
+    assert_non_null(strstr(text, h.dir));
+    mem_free(text);
+    harness_end(&h);
+}
+
+static void parked_requests_end_with_the_node(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    harness_find(&h, "g");
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    struct fetch_request body;
+    wire_init(&wire_fetch_request, &body);
+    body.max_wait_ms = 60000;
+    body.min_bytes = 1;
+    struct fetch_request_fetch_topic *topic = fetch_request_topics_new(&h.arena, &body, 1);
+    topic->topic = slice_str("t");
+    fetch_request_fetch_topic_partitions_new(&h.arena, topic, 1)->partition_max_bytes = 1000;
+    int fd = harness_connect(&h);
+    harness_ask(&h, fd, WIRE_API_FETCH, 11, &body);
+    usleep(10000);
+    harness_end(&h);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_there_comes_back),
+        cmocka_unit_test(stopped_while_starting),
+        cmocka_unit_test(refused_at_once),
+        cmocka_unit_test(parked_requests_end_with_the_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+#include "../unit.h"
+
+#include "base/mem.h"
+#include "meta/image.h"
+#include "server/settings.h"
+
+static struct config *config_of(const char *extra)
+{
+    struct buf text;
+    buf_init(&text);
+    buf_printf(&text,
+               "process.roles=broker,controller\nnode.id=1\n"
+               "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
+               "controller.listener.names=CONTROLLER\n"
+               "controller.quorum.voters=1@127.0.0.1:9093\nlog.dirs=/tmp/x\n%s",
+               extra);
+    struct properties properties;
+    properties_init(&properties);
+    int line;
+    assert_int_equal(properties_parse(&properties, buf_slice(&text), &line), ERR_NONE);
+    struct config *config;
+    char *message = NULL;
+    if (config_new(&properties, &config, &message))
+        fail_msg("%s", message);
+    properties_fini(&properties);
+    buf_fini(&text);
+    return config;
+}
+
+/* Kafka's defaults where the file is silent. */
+static void defaults(void **state)
+{
+    (void)state;
+    struct config *config = config_of("");
+    struct net_config net = settings_net(config, INT64_C(16) << 30);
+    assert_int_equal(net.request_size_max, 104857600);
+    assert_int_equal(net.idle_max_ms, 600000);
+    assert_int_equal(net.send_buffer_size, -1);
+    assert_int_equal(net.queued_size_max, INT64_C(1) << 30);
+    struct coord_config coord = settings_coord(config), kafka;
+    coord_config_init(&kafka);
+    assert_int_equal(coord.session_timeout_min_ms, kafka.session_timeout_min_ms);
+    assert_int_equal(coord.session_timeout_max_ms, kafka.session_timeout_max_ms);
+    assert_int_equal(coord.initial_rebalance_delay_ms, kafka.initial_rebalance_delay_ms);
+    assert_int_equal(coord.group_size_max, kafka.group_size_max);
+    assert_int_equal(coord.offset_metadata_size_max, kafka.offset_metadata_size_max);
+    assert_int_equal(coord.commit_timeout_ms, kafka.commit_timeout_ms);
+    assert_int_equal(coord.offsets_retention_ms, kafka.offsets_retention_ms);
+    assert_int_equal(coord.retention_check_ms, kafka.retention_check_ms);
+    assert_int_equal(coord.compression, kafka.compression);
+    struct log_dirs_options dirs;
+    log_dirs_options_init(&dirs);
+    settings_log_dirs(config, &dirs);
+    assert_int_equal(dirs.node_id, 1);
+    assert_int_equal(dirs.retention_check_ms, 300000);
+    config_unref(config);
+}
+
+static void the_file_wins(void **state)
+{
+    (void)state;
+    struct config *config = config_of("num.network.threads=7\nsocket.send.buffer.bytes=5000\n"
+                                      "offsets.retention.minutes=2\nlog.segment.bytes=1048576\n"
+                                      "log.flush.interval.messages=1\n");
+    assert_int_equal(settings_loop_count(config, NULL), 7);
+    assert_int_equal(settings_net(config, 1 << 30).send_buffer_size, 5000);
+    assert_int_equal(settings_coord(config).offsets_retention_ms, 120000);
+    struct meta_image *image = meta_image_empty();
+    struct topic_config topic;
+    struct log_config log;
+    settings_topic(config, image, slice_str("t"), &topic, &log);
+    assert_int_equal(log.segment_size_max, 1048576);
+    assert_int_equal(log.flush_messages, 1);
+    assert_int_equal(topic.flush_messages, 1);
+    meta_image_unref(image);
+    config_unref(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(the_file_wins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
