@@ -20,7 +20,7 @@
 enum key_type { KEY_GROUP = 0, KEY_TRANSACTION = 1, KEY_SHARE = 2 };
 
 struct search {
-    struct meta_image *image;
+    const struct meta_image *image;
     enum err created; /* how making the offsets topic went */
 };
 
@@ -64,7 +64,8 @@ static void answer(struct request *request)
 {
     const struct find_coordinator_request *body = request->body;
     struct search *search = request->parked;
-    search->image = quorum_image(request->context->quorum);
+    struct meta_image *image = quorum_image(request->context->quorum);
+    search->image = image;
     struct find_coordinator_response *response = request_response(request);
     if (request->version >= 4) {
         struct find_coordinator_response_coordinator *items =
@@ -82,7 +83,7 @@ static void answer(struct request *request)
         response->port = found.port;
     }
     request_reply(request, response);
-    meta_image_unref(search->image);
+    meta_image_unref(image); /* `search` went with the request */
 }
 
 static void refuse(struct request *request, const char *message)
