@@ -1,6 +1,7 @@
 /* The one executable: picks the server or a tool by its first word. Words are checked here and
  * answered on stderr; everything a running node says is diagnostics. */
 #include "base/mem.h"
+#include "cli/storage.h"
 #include "os/diag.h"
 #include "os/io_linux.h"
 #include "server/command.h"
@@ -12,6 +13,7 @@ static int usage(void)
 {
     fprintf(stderr, "usage: klamm server [--data DIR] [--listen HOST:PORT] [--ready-fd N]\n"
                     "       klamm server [--ready-fd N] server.properties\n"
+                    "       klamm storage format|info|random-uuid ...\n"
                     "       klamm --version\n");
     return 2;
 }
@@ -40,5 +42,7 @@ int main(int argc, char **argv)
     }
     if (argc >= 2 && strcmp(argv[1], "server") == 0)
         return run_server(argc - 2, argv + 2);
+    if (argc >= 2 && strcmp(argv[1], "storage") == 0)
+        return storage_main(argc - 1, argv + 1);
     return usage();
 }
