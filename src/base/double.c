@@ -34,7 +34,7 @@ void double_put(struct buf *out, double value)
         buf_put_str(out, value != value ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
         return;
     }
-    char digits[DIGITS_MAX];
+    char digits[DIGITS_MAX] = {0};
     int exponent;
     int count = shortest_digits(value, digits, &exponent);
     if (__builtin_signbit(value))

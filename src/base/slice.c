@@ -20,8 +20,8 @@ static uint8_t lower(uint8_t c)
 
 bool slice_eq_nocase(struct slice a, struct slice b)
 {
-    if (a.size != b.size || (a.data == NULL) != (b.data == NULL))
-        return false;
+    if (a.size != b.size || !a.data || !b.data)
+        return !a.data && !b.data;
     for (size_t i = 0; i < a.size; i++)
         if (lower(a.data[i]) != lower(b.data[i]))
             return false;

@@ -38,8 +38,9 @@ static inline bool slice_is_null(struct slice s)
 /* Null equals null only. */
 static inline bool slice_eq(struct slice a, struct slice b)
 {
-    return a.size == b.size && (a.data == NULL) == (b.data == NULL) &&
-           (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+    if (a.size != b.size || !a.data || !b.data)
+        return !a.data && !b.data;
+    return a.size == 0 || memcmp(a.data, b.data, a.size) == 0;
 }
 
 static inline bool slice_eq_str(struct slice a, const char *text)

@@ -207,7 +207,7 @@ enum err listener_list_parse(const char *key, const struct conf_list *texts, str
     for (int32_t i = 0; i < texts->count; i++) {
         struct listener_address *address = &list.items[list.count++];
         struct slice item = texts->items[i];
-        int64_t port;
+        int64_t port = 0;
         struct slice why = SLICE_NULL;
         if (!parse_item(item, arena, address, &port))
             why = arena_printf(arena,

@@ -61,7 +61,7 @@ static bool expire_offsets(struct expiry *e, const struct offset_group *offsets)
             const struct offset_value *value = offset_store_newest(entry);
             if (!value && entry->pending == 0)
                 continue;
-            if (kept || entry->pending > 0 || !is_expired(e, value)) {
+            if (kept || !value || entry->pending > 0 || !is_expired(e, value)) {
                 all = false;
                 continue;
             }

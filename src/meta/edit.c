@@ -23,16 +23,12 @@ enum { FRAME_VERSION = 1 };
 
 enum err edit_corrupt(struct meta_edit *edit, const char *format, ...)
 {
-    struct buf text;
     char line[512];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    buf_init(&text);
-    buf_put_str(&text, line);
-    edit->text = arena_dup(edit->arena, buf_slice(&text));
-    buf_fini(&text);
+    edit->text = arena_dup(edit->arena, slice_str(line));
     return ERR_CORRUPT;
 }
 

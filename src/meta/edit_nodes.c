@@ -154,28 +154,26 @@ enum err edit_register_broker(struct meta_edit *edit, const void *record)
     return ERR_NONE;
 }
 
-/* The broker that a change names; an error text when id or epoch do not fit. */
-static enum err broker_named(struct meta_edit *edit, const char *what, int32_t id, int64_t epoch,
-                             const struct meta_broker **ret_broker)
+/* The broker that a change names; NULL with an error text when id or epoch do not fit. */
+static const struct meta_broker *broker_named(struct meta_edit *edit, const char *what, int32_t id,
+                                              int64_t epoch)
 {
     const struct meta_broker *broker = meta_image_broker(edit->image, id);
-    if (!broker)
-        return edit_corrupt(edit, "%s for broker %d, which is not registered", what, id);
-    if (broker->epoch != epoch)
-        return edit_corrupt(edit, "%s for broker %d with epoch %lld, but its epoch is %lld", what,
-                            id, (long long)epoch, (long long)broker->epoch);
-    *ret_broker = broker;
-    return ERR_NONE;
+    if (broker && broker->epoch == epoch)
+        return broker;
+    if (broker)
+        edit_corrupt(edit, "%s for broker %d with epoch %lld, but its epoch is %lld", what, id,
+                     (long long)epoch, (long long)broker->epoch);
+    else
+        edit_corrupt(edit, "%s for broker %d, which is not registered", what, id);
+    return NULL;
 }
 
 enum err edit_unregister_broker(struct meta_edit *edit, const void *record)
 {
     const struct unregister_broker_record *r = record;
-    const struct meta_broker *broker;
-    enum err e =
-        broker_named(edit, "UnregisterBrokerRecord", r->broker_id, r->broker_epoch, &broker);
-    if (e != ERR_NONE)
-        return e;
+    if (!broker_named(edit, "UnregisterBrokerRecord", r->broker_id, r->broker_epoch))
+        return ERR_CORRUPT;
     uint8_t key[META_ID_KEY_SIZE];
     edit_remove(&edit->image->brokers, &meta_object_type, meta_id_key(r->broker_id, key));
     return ERR_NONE;
@@ -184,10 +182,9 @@ enum err edit_unregister_broker(struct meta_edit *edit, const void *record)
 static enum err set_fenced(struct meta_edit *edit, const char *what, int32_t id, int64_t epoch,
                            bool fenced)
 {
-    const struct meta_broker *broker;
-    enum err e = broker_named(edit, what, id, epoch, &broker);
-    if (e != ERR_NONE)
-        return e;
+    const struct meta_broker *broker = broker_named(edit, what, id, epoch);
+    if (!broker)
+        return ERR_CORRUPT;
     struct meta_broker value = *broker;
     value.fenced = fenced;
     put_broker(edit, &value);
@@ -209,11 +206,10 @@ enum err edit_unfence_broker(struct meta_edit *edit, const void *record)
 enum err edit_broker_change(struct meta_edit *edit, const void *record)
 {
     const struct broker_registration_change_record *r = record;
-    const struct meta_broker *broker;
-    enum err e = broker_named(edit, "BrokerRegistrationChangeRecord", r->broker_id, r->broker_epoch,
-                              &broker);
-    if (e != ERR_NONE)
-        return e;
+    const struct meta_broker *broker =
+        broker_named(edit, "BrokerRegistrationChangeRecord", r->broker_id, r->broker_epoch);
+    if (!broker)
+        return ERR_CORRUPT;
     if (r->fenced < -1 || r->fenced > 1 || r->in_controlled_shutdown < 0 ||
         r->in_controlled_shutdown > 1)
         return edit_corrupt(edit,

@@ -74,7 +74,7 @@ enum err linux_resolve(struct io *io, const char *host, uint16_t port,
         return ERR_NONE;
     }
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    if (getaddrinfo(host, NULL, &hints, &found) != 0)
+    if (getaddrinfo(host, NULL, &hints, &found) != 0 || !found)
         return ERR_NOT_FOUND;
     /* IPv4 first, as the JVM prefers it. */
     struct addrinfo *best = found;
