@@ -1,18 +1,19 @@
 /* From bytes to frames: a 4-byte size, then as many bytes. Loop thread.
  *
  * Where received bytes go decides what a request costs:
- *   shared   most requests are small: they are received into one chunk of the loop that all its
- *            connections use in turn, so an idle connection holds no buffer. Small frames are
- * copied out (a parked one must not pin the chunk), bigger ones are views into it. direct   a
- * connection whose last frame was big gets a chunk of its own for the next one: size and frame
- * arrive in one system call, in place, without a copy. body     the rest of a frame whose beginning
- * is there goes right behind it. The chunk grows with the bytes received, never by the size
- * announced. prefix   when memory is nearly used up, only the size is read, to know whether the
- * frame may come in at all (small ones have a reserve). A frame whose size is negative or above
- * socket.request.max.bytes ends the connection with one line of diagnostics, before any memory is
- * taken, as in Kafka.
+ * - shared: most requests are small. They are received into one chunk of the loop that all its
+ *   connections use in turn, so an idle connection holds no buffer. Small frames are copied out (a
+ *   parked one must not pin the chunk), bigger ones are views into it.
+ * - direct: a connection whose last frame was big gets a chunk of its own for the next one: size
+ *   and frame arrive in one system call, in place, without a copy.
+ * - body: the rest of a frame whose beginning is there goes right behind it. The chunk grows with
+ *   the bytes received, never by the size announced.
+ * - prefix: when memory is nearly used up, only the size is read, to know whether the frame may
+ *   come in at all (small ones have a reserve).
  *
- * Bytes behind a frame whose request is under way wait in `stash`. */
+ * A frame whose size is negative or above socket.request.max.bytes ends the connection with one
+ * line of diagnostics, before any memory is taken, as in Kafka. Bytes behind a frame whose request
+ * is under way wait in `stash`. */
 #include "base/be.h"
 #include "base/ensure.h"
 #include "net/conn_internal.h"
