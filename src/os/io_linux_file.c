@@ -166,17 +166,22 @@ enum err linux_truncate(struct io *io, int fd, int64_t size)
     return result == 0 ? ERR_NONE : errno_to_err(errno);
 }
 
+struct io_stat io_stat_of(const struct stat *st)
+{
+    return (struct io_stat){
+        .size = st->st_size,
+        .mtime_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000,
+        .is_dir = S_ISDIR(st->st_mode),
+    };
+}
+
 enum err linux_fstat(struct io *io, int fd, struct io_stat *ret_stat)
 {
     (void)io;
     struct stat st;
     if (fstat(fd, &st) < 0)
         return errno_to_err(errno);
-    *ret_stat = (struct io_stat){
-        .size = st.st_size,
-        .mtime_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,
-        .is_dir = S_ISDIR(st.st_mode),
-    };
+    *ret_stat = io_stat_of(&st);
     return ERR_NONE;
 }
 

@@ -30,6 +30,8 @@ pthread_t thread_start(const char *name, void *(*run)(void *), void *context);
 /* io_linux_file.c: maps errno to an enum err and keeps the text for io_error_text. */
 enum err errno_to_err(int number);
 extern _Thread_local int io_linux_errno;
+struct stat;
+struct io_stat io_stat_of(const struct stat *st);
 
 /* io_linux_file.c */
 enum err linux_open(struct io *io, const char *path, unsigned flags, int *ret_fd);

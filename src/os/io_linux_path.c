@@ -23,11 +23,7 @@ enum err linux_stat(struct io *io, const char *path, struct io_stat *ret_stat)
     struct stat st;
     if (stat(path, &st) < 0)
         return errno_to_err(errno);
-    *ret_stat = (struct io_stat){
-        .size = st.st_size,
-        .mtime_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,
-        .is_dir = S_ISDIR(st.st_mode),
-    };
+    *ret_stat = io_stat_of(&st);
     return ERR_NONE;
 }
 
