@@ -21,7 +21,8 @@ static int version_of(struct slice json)
             continue;
         for (at += sizeof key - 1; at < json.size; at++) {
             uint8_t c = json.data[at];
-            if (c == '0' || c == '1')
+            bool more = at + 1 < json.size && json.data[at + 1] >= '0' && json.data[at + 1] <= '9';
+            if ((c == '0' || c == '1') && !more)
                 return c - '0';
             if (c != ' ' && c != ':')
                 return -1;
@@ -42,6 +43,11 @@ enum err raft_quorum_state_parse(struct slice json, struct arena *arena,
     enum err e = wire_from_json(&wire_quorum_state_data, version, json, arena, &data, ret_text);
     if (e != ERR_NONE)
         return e;
+    /* The next epoch is this one plus one. */
+    if (data.leader_epoch < 0 || data.leader_epoch == INT32_MAX) {
+        *ret_text = SLICE_LIT("leaderEpoch is out of range");
+        return ERR_MALFORMED;
+    }
     *ret_state = (struct raft_quorum_state){
         .leader_id = data.leader_id,
         .leader_epoch = data.leader_epoch,

@@ -34,7 +34,7 @@ enum err disk_file_sync_parent(struct io *io, const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *parent =
-        slash ? mem_printf("%.*s", (int)(slash - path ? slash - path : 1), path) : mem_strdup(".");
+        slash ? mem_printf("%.*s", (int)(slash > path ? slash - path : 1), path) : mem_strdup(".");
     enum err err = io_sync_dir(io, parent);
     mem_free(parent);
     return err;

@@ -288,9 +288,9 @@ static enum err mark_deleted(struct log *log, struct segment *segment)
     char from[SEGMENT_PATH_MAX], to[SEGMENT_PATH_MAX];
     enum err err = ERR_NONE;
     for (int kind = 0; kind < SEGMENT_FILE_COUNT && !err; kind++) {
-        segment_path(segment, kind, from);
+        segment_path(segment, (enum segment_file)kind, from);
         segment->deleted = true;
-        segment_path(segment, kind, to);
+        segment_path(segment, (enum segment_file)kind, to);
         segment->deleted = false;
         err = io_rename(log->io, from, to);
         if (err == ERR_NOT_FOUND && kind != SEGMENT_LOG)
@@ -305,7 +305,7 @@ static void unlink_segment(struct io *io, struct segment *segment)
 {
     char path[SEGMENT_PATH_MAX];
     for (int kind = 0; kind < SEGMENT_FILE_COUNT; kind++) {
-        segment_path(segment, kind, path);
+        segment_path(segment, (enum segment_file)kind, path);
         io_unlink(io, path);
     }
 }

@@ -157,13 +157,15 @@ static enum err write_gathered(struct segment *segment, const struct appending *
     int count = 0;
     while (batch_iter_next(&iter, &info)) {
         int64_t base = assigns_offsets(a->origin) ? next : info.offset_base;
-        set_head(a, info.data, base, heads[count / 2]);
-        parts[count++] = (struct iovec){heads[count / 2], SET_SIZE};
-        parts[count++] =
+        ENSURE_CMP(count, <, GATHER_MAX);
+        set_head(a, info.data, base, heads[count]);
+        parts[2 * count] = (struct iovec){heads[count], SET_SIZE};
+        parts[2 * count + 1] =
             (struct iovec){(void *)(uintptr_t)(info.data + SET_SIZE), info.size - SET_SIZE};
+        count++;
         next = base + batch_last_offset_delta(info.data) + 1;
     }
-    return segment_write(segment, parts, count);
+    return segment_write(segment, parts, 2 * count);
 }
 
 /* Many are copied, and their heads set in the copy. */

@@ -40,7 +40,7 @@ static enum err remove_segment(struct io *io, const struct segment *segment)
     char path[SEGMENT_PATH_MAX];
     enum err err = ERR_NONE;
     for (int kind = 0; kind < SEGMENT_FILE_COUNT; kind++) {
-        segment_path(segment, kind, path);
+        segment_path(segment, (enum segment_file)kind, path);
         enum err one = io_unlink(io, path);
         if (one && one != ERR_NOT_FOUND)
             err = one;

@@ -107,7 +107,7 @@ enum err segment_create(struct segment *segment)
     struct io *io = segment_io(segment);
     char path[SEGMENT_PATH_MAX];
     for (int kind = SEGMENT_INDEX; kind < SEGMENT_FILE_COUNT; kind++) {
-        segment_path(segment, kind, path);
+        segment_path(segment, (enum segment_file)kind, path);
         enum err err = io_unlink(io, path);
         if (err && err != ERR_NOT_FOUND)
             return err;

@@ -49,6 +49,10 @@ static void broken_files_are_refused(void **state)
         "{\"data_version\":2}",
         "{\"data_version\":1}",
         "{\"data_version\":1",
+        ("{\"leaderId\":1,\"leaderEpoch\":2,\"votedId\":-1,\"votedDirectoryId\":"
+         "\"AAAAAAAAAAAAAAAAAAAAAA\",\"data_version\":10}"),
+        ("{\"leaderId\":1,\"leaderEpoch\":2147483647,\"votedId\":-1,\"votedDirectoryId\":"
+         "\"AAAAAAAAAAAAAAAAAAAAAA\",\"data_version\":1}"),
         ("{\"leaderId\":\"x\",\"leaderEpoch\":2,\"votedId\":-1,\"votedDirectoryId\":"
          "\"AAAAAAAAAAAAAAAAAAAAAA\",\"data_version\":1}"),
     };
