@@ -47,7 +47,8 @@ void net_config_init(struct net_config *config)
 void net_watch_idle(struct net_loop *nl)
 {
     int64_t idle_max_ms = atomic_load(&nl->net->idle_max_ms);
-    idle_max_ms = idle_max_ms < 0 ? INT64_MAX / 4 : idle_max_ms;
+    if (idle_max_ms < 0 || idle_max_ms > INT64_MAX / 4) /* so that no sum wraps */
+        idle_max_ms = INT64_MAX / 4;
     if (list_empty(&nl->conns) || loop_timer_is_set(&nl->idle_timer))
         return;
     struct conn *oldest = LIST_ITEM(nl->conns.next, struct conn, lru);
