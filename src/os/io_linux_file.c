@@ -137,8 +137,8 @@ enum err linux_pwritev(struct io *io, int fd, const struct iovec *parts, int cou
         ssize_t put = pwritev(fd, left, used, offset + (int64_t)done);
         if (put < 0 && errno == EINTR)
             continue;
-        if (put < 0)
-            return errno_to_err(errno);
+        if (put <= 0) /* nothing written and no error: do not ask for ever */
+            return errno_to_err(put < 0 ? errno : EIO);
         done += (size_t)put;
     }
     return ERR_NONE;

@@ -133,6 +133,8 @@ enum err linux_accept(struct io *io, int listen_fd, int *ret_fd, struct io_addre
 {
     (void)io;
     union any_address peer, local;
+    memset(&peer, 0, sizeof peer);
+    memset(&local, 0, sizeof local);
     socklen_t size = sizeof peer;
     int fd;
     do {
@@ -145,8 +147,10 @@ enum err linux_accept(struct io *io, int listen_fd, int *ret_fd, struct io_addre
     if (ret_peer)
         address_to_text(&peer, ret_peer);
     size = sizeof local;
-    if (ret_local && getsockname(fd, &local.any, &size) == 0)
+    if (ret_local) {
+        getsockname(fd, &local.any, &size);
         address_to_text(&local, ret_local);
+    }
     *ret_fd = fd;
     return ERR_NONE;
 }
