@@ -24,6 +24,7 @@ struct describe {
     int32_t key_count;
     struct conf_entry *entries;
     int32_t count;
+    struct conf_synonym synonyms[SYNONYM_MAX]; /* of the entry under way */
 };
 
 static bool is_wanted(const struct describe *d, struct slice name)
@@ -47,12 +48,17 @@ static struct conf_entry *entry_begin(struct describe *d, struct slice name, enu
 {
     struct conf_entry *entry = &d->entries[d->count];
     *entry = (struct conf_entry){.name = name, .type = type, .sensitive = sensitive};
-    entry->synonyms = arena_array(d->arena, SYNONYM_MAX, sizeof(*entry->synonyms));
+    entry->synonyms = d->synonyms;
     return entry;
 }
 
 static void entry_end(struct describe *d, struct conf_entry *entry, struct slice value)
 {
+    struct conf_synonym *synonyms =
+        arena_array(d->arena, (size_t)entry->synonym_count, sizeof(*synonyms));
+    if (entry->synonym_count)
+        memcpy(synonyms, entry->synonyms, (size_t)entry->synonym_count * sizeof(*synonyms));
+    entry->synonyms = synonyms;
     entry->value = entry->sensitive ? SLICE_NULL : value;
     entry->source = entry->synonym_count > 0 ? entry->synonyms[0].source : CONF_SOURCE_DEFAULT;
     entry->is_default = entry->source == CONF_SOURCE_DEFAULT;

@@ -242,7 +242,8 @@ enum err controller_place(struct controller *c, int32_t first, int32_t count, in
     else if (replication > total)
         *ret_text = arena_printf(c->arena,
                                  "The target replication factor of %d cannot be reached "
-                                 "because only %d broker(s) are registered.",
+                                 "because only %d broker(s) are registered or some brokers have "
+                                 "all their log directories cordoned.",
                                  replication, total);
     else {
         uint32_t start;

@@ -126,13 +126,12 @@ static struct slice why_dependencies_fail(struct controller *c,
 
 /* Null when the update may be done; else the sentence that refuses it. */
 static struct slice why_refused(struct controller *c, const struct update_features_request *request,
-                                const struct update_features_request_feature_update_key *update,
-                                int16_t version)
+                                const struct update_features_request_feature_update_key *update)
 {
     struct slice name = update->feature;
     int16_t level = update->max_version_level, now = current_level(c, name);
-    int type =
-        version > 0 ? update->upgrade_type : (update->allow_downgrade ? SAFE_DOWNGRADE : UPGRADE);
+    /* Version 0 has a flag instead, which 4.4 does not look at: always an upgrade. */
+    int type = update->upgrade_type;
     struct slice why = SLICE_NULL;
     if (type < UPGRADE || type > UNSAFE_DOWNGRADE)
         why = SLICE_LIT("The controller does not support the given upgrade type.");
@@ -140,11 +139,11 @@ static struct slice why_refused(struct controller *c, const struct update_featur
         why = SLICE_LIT("A feature version cannot be less than 0.");
     else
         why = why_not_supported(c, name, level);
-    if (slice_is_null(why) && slice_eq(name, FEATURE_KRAFT_VERSION) && level < now)
-        why = SLICE_LIT("Can't downgrade the version of this feature.");
     if (slice_is_null(why) && level < now && type == UPGRADE)
         why = SLICE_LIT("Can't downgrade the version of this feature without setting the upgrade "
                         "type to either safe or unsafe downgrade.");
+    if (slice_is_null(why) && slice_eq(name, FEATURE_KRAFT_VERSION) && level < now)
+        why = SLICE_LIT("Can't downgrade the version of this feature.");
     if (slice_is_null(why) && level > now && type != UPGRADE)
         why = SLICE_LIT("Can't downgrade to a newer version.");
     if (slice_is_null(why) && slice_eq(name, FEATURE_KRAFT_VERSION) && level > now)
@@ -168,7 +167,7 @@ void controller_update_features(struct controller *c, const struct update_featur
     for (int32_t i = 0; i < request->feature_updates_count; i++) {
         const struct update_features_request_feature_update_key *update =
             &request->feature_updates[i];
-        struct slice why = why_refused(c, request, update, version);
+        struct slice why = why_refused(c, request, update);
         if (!slice_is_null(why)) {
             meta_records_cut(c->records, before);
             response->error_code = err_to_wire(ERR_INVALID_UPDATE_VERSION);
@@ -190,7 +189,7 @@ void controller_update_features(struct controller *c, const struct update_featur
         update_features_response_results_new(c->arena, response, request->feature_updates_count);
     for (int32_t i = 0; i < request->feature_updates_count; i++) {
         results[i].feature = request->feature_updates[i].feature;
-        results[i].error_message = SLICE_NULL;
+        results[i].error_message = SLICE_LIT("NONE");
     }
 }
 

@@ -79,10 +79,12 @@ void controller_elect_leaders(struct controller *c, const struct elect_leaders_r
                               struct elect_leaders_response *response)
 {
     wire_init(&wire_elect_leaders_response, response);
-    if (request->election_type != ELECT_PREFERRED && request->election_type != ELECT_UNCLEAN) {
+    bool type_known =
+        request->election_type == ELECT_PREFERRED || request->election_type == ELECT_UNCLEAN;
+    if (!type_known)
         response->error_code = err_to_wire(ERR_INVALID_REQUEST);
+    if (request->topic_partitions_count < 0 && !type_known)
         return;
-    }
     if (request->topic_partitions_count < 0) {
         elect_everywhere(c, request->election_type, response);
         return;
@@ -98,8 +100,11 @@ void controller_elect_leaders(struct controller *c, const struct elect_leaders_r
                 c->arena, &topics[t], want->partitions_count);
         for (int32_t i = 0; i < want->partitions_count; i++) {
             struct slice text = SLICE_NULL;
-            enum err e =
-                elect_one(c, want->topic, want->partitions[i], request->election_type, &text);
+            enum err e = type_known ? elect_one(c, want->topic, want->partitions[i],
+                                                request->election_type, &text)
+                                    : say(&text, ERR_INVALID_REQUEST,
+                                          arena_printf(c->arena, "Unknown election type %d",
+                                                       request->election_type));
             results[i].partition_id = want->partitions[i];
             results[i].error_code = err_to_wire(e);
             results[i].error_message = text;
@@ -222,7 +227,8 @@ void controller_alter_reassignments(struct controller *c,
                                     struct alter_partition_reassignments_response *response)
 {
     wire_init(&wire_alter_partition_reassignments_response, response);
-    response->error_message = SLICE_NULL;
+    /* Kafka answers a request without topics before it comes to the message. */
+    response->error_message = request->topics_count ? SLICE_NULL : SLICE_LIT("");
     response->allow_replication_factor_change = request->allow_replication_factor_change;
     struct alter_partition_reassignments_response_reassignable_topic_response *topics =
         alter_partition_reassignments_response_responses_new(c->arena, response,

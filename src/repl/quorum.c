@@ -325,11 +325,17 @@ void quorum_submit(struct quorum *q, struct quorum_op *op)
         post_done(op, e);
 }
 
+int16_t quorum_kraft_version(const struct quorum *q)
+{
+    return q->settings.kraft_dynamic ? 1 : 0;
+}
+
 /* ---- DescribeQuorum ---------------------------------------------------------------------------
  */
 
+/* Directory ids are told from version 2 on. */
 static void describe_partition(struct quorum *q, struct arena *arena, int64_t now_ms,
-                               struct describe_quorum_response_partition_data *p)
+                               int16_t version, struct describe_quorum_response_partition_data *p)
 {
     p->leader_id = q->raft.state.leader_id;
     p->leader_epoch = q->raft.state.leader_epoch;
@@ -339,11 +345,18 @@ static void describe_partition(struct quorum *q, struct arena *arena, int64_t no
     for (int32_t i = 0; i < q->voters.count; i++) {
         bool self = q->voters.voters[i].id == q->raft.id;
         voters[i].replica_id = q->voters.voters[i].id;
-        voters[i].replica_directory_id = q->voters.voters[i].directory_id;
+        if (version >= 2)
+            voters[i].replica_directory_id = q->voters.voters[i].directory_id;
         voters[i].log_end_offset = self ? q->raft.log_end : -1;
         if (self)
             voters[i].last_fetch_timestamp = voters[i].last_caught_up_timestamp = now_ms;
     }
+}
+
+static void refuse_partition(struct describe_quorum_response_partition_data *p)
+{
+    p->error_code = err_to_wire(ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    p->error_message = SLICE_LIT("This server does not host this topic-partition.");
 }
 
 static void describe_nodes(struct quorum *q, struct arena *arena,
@@ -369,9 +382,9 @@ void quorum_describe(struct quorum *q, const struct describe_quorum_request *req
                      struct describe_quorum_response *response)
 {
     wire_init(&wire_describe_quorum_response, response);
-    response->error_message = SLICE_NULL;
     struct describe_quorum_response_topic_data *topics =
         describe_quorum_response_topics_new(arena, response, request->topics_count);
+    bool found = false;
     lock_take(&q->lock);
     int64_t now_ms = io_wall_ms(q->io);
     for (int32_t t = 0; t < request->topics_count; t++) {
@@ -382,15 +395,16 @@ void quorum_describe(struct quorum *q, const struct describe_quorum_request *req
                                                                topic->partitions_count);
         for (int32_t i = 0; i < topic->partitions_count; i++) {
             partitions[i].partition_index = topic->partitions[i].partition_index;
-            partitions[i].error_message = SLICE_NULL;
-            if (slice_eq_str(topic->topic_name, "__cluster_metadata") &&
-                partitions[i].partition_index == 0)
-                describe_partition(q, arena, now_ms, &partitions[i]);
+            bool hosted = slice_eq_str(topic->topic_name, "__cluster_metadata") &&
+                          partitions[i].partition_index == 0;
+            found = found || hosted;
+            if (hosted)
+                describe_partition(q, arena, now_ms, version, &partitions[i]);
             else
-                partitions[i].error_code = err_to_wire(ERR_UNKNOWN_TOPIC_OR_PARTITION);
+                refuse_partition(&partitions[i]);
         }
     }
-    if (version >= 2)
+    if (version >= 2 && found)
         describe_nodes(q, arena, response);
     lock_release(&q->lock);
 }

@@ -178,7 +178,8 @@ static void what_create_topics_refuses(void **state)
          "Replication factor must be larger than 0, or -1 to use the default value."},
         {"x", 1, 3, NULL, NULL, ERR_INVALID_REPLICATION_FACTOR,
          "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot "
-         "be reached because only 1 broker(s) are registered."},
+         "be reached because only 1 broker(s) are registered or some brokers have all their "
+         "log directories cordoned."},
         {"x", 1, 1, "retention.ms", NULL, ERR_INVALID_CONFIG,
          "Null value not supported for topic configs: retention.ms"},
         {"x", 10001, 1, NULL, NULL, ERR_POLICY_VIOLATION,
