@@ -46,24 +46,31 @@ static void add_supported(struct request *request, struct api_versions_response 
     response->supported_features_count = count;
 }
 
+static void add_level(struct api_versions_response *response, struct slice name, int16_t level)
+{
+    struct api_versions_response_finalized_feature_key *item =
+        &response->finalized_features[response->finalized_features_count++];
+    item->name = name;
+    item->min_version_level = level;
+    item->max_version_level = level;
+}
+
+/* kraft.version is no record of the metadata log but of the quorum. */
 static void add_finalized(struct request *request, struct api_versions_response *response)
 {
     struct meta_image *image = quorum_image(request->context->quorum);
     size_t known = meta_image_feature_count(image);
-    struct api_versions_response_finalized_feature_key *items =
-        api_versions_response_finalized_features_new(&request->arena, response, (int32_t)known);
-    int32_t count = 0;
+    api_versions_response_finalized_features_new(&request->arena, response, (int32_t)known + 1);
+    response->finalized_features_count = 0;
     for (size_t i = 0; i < known; i++) {
         struct slice name;
         int16_t level = meta_image_feature_at(image, i, &name);
-        if (level <= 0)
-            continue;
-        items[count].name = arena_dup(&request->arena, name);
-        items[count].min_version_level = level;
-        items[count].max_version_level = level;
-        count++;
+        if (level > 0)
+            add_level(response, arena_dup(&request->arena, name), level);
     }
-    response->finalized_features_count = count;
+    int16_t kraft_version = quorum_kraft_version(request->context->quorum);
+    if (kraft_version > 0)
+        add_level(response, FEATURE_KRAFT_VERSION, kraft_version);
     response->finalized_features_epoch = meta_image_provenance(image)->offset;
     meta_image_unref(image);
 }

@@ -63,20 +63,38 @@ static void add_controllers(struct request *request, const struct meta_image *im
     response->controller_id = quorum_leader(request->context->quorum, &epoch);
 }
 
+static void refuse(struct request *request, int8_t served,
+                   struct describe_cluster_response *response)
+{
+    const struct describe_cluster_request *body = request->body;
+    static const char *const names[] = {
+        [ENDPOINT_BROKERS] = "BROKER", [ENDPOINT_CONTROLLERS] = "CONTROLLER"};
+    if (body->endpoint_type != ENDPOINT_BROKERS && body->endpoint_type != ENDPOINT_CONTROLLERS) {
+        response->error_code = ERR_UNSUPPORTED_ENDPOINT_TYPE;
+        response->error_message =
+            arena_printf(&request->arena, "Unsupported endpoint type %d", body->endpoint_type);
+        return;
+    }
+    response->error_code = ERR_MISMATCHED_ENDPOINT_TYPE;
+    response->error_message =
+        arena_printf(&request->arena,
+                     "The request was sent to an endpoint of type %s, but we wanted an endpoint of "
+                     "type %s",
+                     names[served], names[body->endpoint_type]);
+}
+
 static void describe_cluster(struct request *request)
 {
     const struct describe_cluster_request *body = request->body;
     struct describe_cluster_response *response = request_response(request);
     int8_t wanted = request->listener == API_CONTROLLER ? ENDPOINT_CONTROLLERS : ENDPOINT_BROKERS;
-    response->endpoint_type = wanted;
     response->cluster_id = slice_str("");
     if (body->endpoint_type != wanted) {
-        bool known =
-            body->endpoint_type == ENDPOINT_BROKERS || body->endpoint_type == ENDPOINT_CONTROLLERS;
-        response->error_code = known ? ERR_MISMATCHED_ENDPOINT_TYPE : ERR_UNSUPPORTED_ENDPOINT_TYPE;
+        refuse(request, wanted, response);
         request_reply(request, response);
         return;
     }
+    response->endpoint_type = wanted;
     struct meta_image *image = quorum_image(request->context->quorum);
     response->cluster_id = request->context->cluster_id;
     if (body->include_cluster_authorized_operations)

@@ -11,6 +11,7 @@
 #include "api/families.h"
 #include "api/operations.h"
 #include "api/request.h"
+#include "base/map.h"
 #include "conf/config.h"
 #include "meta/image.h"
 #include "meta/topic_name.h"
@@ -114,27 +115,39 @@ static bool is_valid_name(struct request *request, struct slice name)
     return topic_name_check(name, &request->arena, &text) == ERR_NONE;
 }
 
-static void add_unknown(struct metadata_walk *walk,
+static void add_unknown(struct metadata_walk *walk, bool by_id,
                         const struct metadata_request_metadata_request_topic *asked,
                         struct metadata_response_metadata_response_topic *to)
 {
-    to->name = asked->name;
     to->topic_id = asked->topic_id;
-    if (!asked->name.data)
+    if (by_id) {
+        to->name = SLICE_NULL;
         to->error_code = ERR_UNKNOWN_TOPIC_ID;
-    else if (!is_valid_name(walk->request, asked->name))
+        return;
+    }
+    to->name = asked->name;
+    to->is_internal = topic_name_is_internal(asked->name);
+    if (!is_valid_name(walk->request, asked->name))
         to->error_code = ERR_INVALID_TOPIC_EXCEPTION;
     else
         to->error_code = (int16_t)creation_error(walk->request->parked, asked->name);
-    if (to->error_code != ERR_UNKNOWN_TOPIC_ID)
-        to->is_internal = topic_name_is_internal(asked->name);
 }
 
-static const struct meta_topic *find(const struct meta_image *image,
+static const struct meta_topic *find(const struct meta_image *image, bool by_id,
                                      const struct metadata_request_metadata_request_topic *asked)
 {
-    return asked->name.data ? meta_image_topic(image, asked->name)
-                            : meta_image_topic_by_id(image, &asked->topic_id);
+    return by_id ? meta_image_topic_by_id(image, &asked->topic_id)
+                 : meta_image_topic(image, asked->name);
+}
+
+/* One topic id is enough for Kafka to look at ids alone, and at no name. */
+static bool asks_by_id(const struct metadata_request *body)
+{
+    for (int32_t i = 0; i < body->topics_count; i++) {
+        if (!uuid_is_zero(&body->topics[i].topic_id))
+            return true;
+    }
+    return false;
 }
 
 static void add_named_topics(struct metadata_walk *walk)
@@ -142,13 +155,24 @@ static void add_named_topics(struct metadata_walk *walk)
     const struct metadata_request *body = walk->request->body;
     struct metadata_response_metadata_response_topic *items =
         metadata_response_topics_new(&walk->request->arena, walk->response, body->topics_count);
+    bool by_id = asks_by_id(body);
+    struct map seen;
+    map_init(&seen);
+    int32_t count = 0;
     for (int32_t i = 0; i < body->topics_count; i++) {
-        const struct meta_topic *topic = find(walk->image, &body->topics[i]);
+        const struct metadata_request_metadata_request_topic *asked = &body->topics[i];
+        if (by_id && uuid_is_zero(&asked->topic_id))
+            continue;
+        if (map_put(&seen, by_id ? MAP_KEY(asked->topic_id) : asked->name, &items[count]))
+            continue; /* each once, as in Kafka */
+        const struct meta_topic *topic = find(walk->image, by_id, asked);
         if (topic)
-            add_topic(walk, topic, &items[i]);
+            add_topic(walk, topic, &items[count++]);
         else
-            add_unknown(walk, &body->topics[i], &items[i]);
+            add_unknown(walk, by_id, asked, &items[count++]);
     }
+    map_fini(&seen);
+    walk->response->topics_count = count;
 }
 
 static void add_brokers(struct metadata_walk *walk)
@@ -197,26 +221,32 @@ static void answer(struct request *request)
     meta_image_unref(image);
 }
 
-/* Versions 10 and 11 have a topic id in the request that they do not serve. */
-static bool is_refused(const struct request *request)
+/* Versions 10 and 11 have a topic id in the request that they do not serve. Later ones must have a
+ * name where nothing has an id: Kafka fails there, with no error that says so. */
+static enum err refusal(const struct request *request)
 {
     const struct metadata_request *body = request->body;
+    bool by_id = asks_by_id(body);
     for (int32_t i = 0; i < body->topics_count; i++) {
-        if (request->version < 12 &&
-            (!body->topics[i].name.data || !uuid_is_zero(&body->topics[i].topic_id)))
-            return true;
+        bool named = body->topics[i].name.data != NULL;
+        if (request->version < 12 && (!named || by_id))
+            return ERR_INVALID_REQUEST;
+        if (!named && !by_id)
+            return ERR_UNKNOWN_SERVER_ERROR;
     }
-    return false;
+    return ERR_NONE;
 }
 
-static void refuse(struct request *request)
+static void refuse(struct request *request, enum err err)
 {
     const struct metadata_request *body = request->body;
     struct metadata_response *response = request_response(request);
+    if (request->version >= 13)
+        response->error_code = err_to_wire(err);
     struct metadata_response_metadata_response_topic *items =
         metadata_response_topics_new(&request->arena, response, body->topics_count);
     for (int32_t i = 0; i < body->topics_count; i++) {
-        items[i].error_code = ERR_INVALID_REQUEST;
+        items[i].error_code = err_to_wire(err);
         items[i].name = body->topics[i].name.data ? body->topics[i].name : slice_str("");
         items[i].topic_id = body->topics[i].topic_id;
     }
@@ -228,7 +258,7 @@ static struct metadata_created *find_creatable(struct request *request)
 {
     const struct metadata_request *body = request->body;
     const struct config *config = request->context->config;
-    if (!body->allow_auto_topic_creation || body->topics_count <= 0 ||
+    if (!body->allow_auto_topic_creation || body->topics_count <= 0 || asks_by_id(body) ||
         !config_bool(config, BROKER_KEY_AUTO_CREATE_TOPICS_ENABLE))
         return NULL;
     struct metadata_created *created = NULL;
@@ -251,8 +281,9 @@ static struct metadata_created *find_creatable(struct request *request)
 
 static void handle(struct request *request)
 {
-    if (is_refused(request)) {
-        refuse(request);
+    enum err err = refusal(request);
+    if (err) {
+        refuse(request, err);
         return;
     }
     struct metadata_created *created = find_creatable(request);
