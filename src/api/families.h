@@ -5,17 +5,26 @@
 #include "api/dispatch.h"
 
 #define API_FAMILIES(X)     \
+    X(api_acls)             \
+    X(api_client_quotas)    \
     X(api_cluster)          \
+    X(api_configs)          \
+    X(api_configs_alter)    \
     X(api_fetch)            \
     X(api_find_coordinator) \
     X(api_groups)           \
     X(api_init_producer_id) \
     X(api_list_offsets)     \
+    X(api_log_dirs)         \
     X(api_log_requests)     \
     X(api_metadata)         \
     X(api_offset_fetch)     \
     X(api_offsets)          \
     X(api_produce)          \
+    X(api_producers)        \
+    X(api_quorum_requests)  \
+    X(api_replicas)         \
+    X(api_topic_partitions) \
     X(api_topics)           \
     X(api_versions)
 
