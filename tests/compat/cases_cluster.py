@@ -117,6 +117,8 @@ def cluster(k):
     k.ask("DescribeQuorum", 2, {"Topics": [{"TopicName": "x", "Partitions": [
         {"PartitionIndex": 0}]}]}, "other topic")
     k.ask("DescribeQuorum", 2, {"Topics": []}, "no topic")
+    k.ask("DescribeProducers", 0, {"Topics": [{"Name": "cl-a", "PartitionIndexes": [0, 7]},
+                                              {"Name": "none", "PartitionIndexes": [0]}]}, "")
     k.each("DescribeLogDirs", {"Topics": [{"Topic": "cl-a", "Partitions": [0, 1, 5]}]}, "named")
     k.each("DescribeLogDirs", {"Topics": []}, "empty")
     k.each("DescribeLogDirs", {"Topics": [{"Topic": "none", "Partitions": [0]}]}, "unknown")
@@ -169,6 +171,36 @@ def security(k):
         k.ask("DescribeUserScramCredentials", 0, {"Users": users}, str(users))
 
 
+def loggers(k):
+    """The names of loggers are each broker's own; the answers to changes are not."""
+    def alter(*changes, name="1", **more):
+        return {"Resources": [{"ResourceType": 8, "ResourceName": name, "Configs": [
+            {"Name": n, "ConfigOperation": o, "Value": v} for n, o, v in changes]}], **more}
+    for label, values in (
+            ("set", alter(("kafka.server.KafkaApis", 0, "WARN"))),
+            ("delete", alter(("kafka.server.KafkaApis", 1, None))),
+            ("root", alter(("root", 0, "ERROR"), ("root", 0, "INFO"))),
+            ("root again", alter(("root", 0, "INFO"))),
+            ("delete root", alter(("root", 1, None))),
+            ("unknown", alter(("no.such.logger", 0, "WARN"))),
+            ("delete unknown", alter(("no.such.logger", 1, None))),
+            ("bad level", alter(("root", 0, "LOUD"))), ("lower case", alter(("root", 0, "warn"))),
+            ("null level", alter(("root", 0, None))), ("append", alter(("root", 2, "WARN"))),
+            ("subtract", alter(("root", 3, "WARN"))), ("operation 9", alter(("root", 9, "WARN"))),
+            ("validate", alter(("root", 0, "DEBUG"), ValidateOnly=True)),
+            ("other node", alter(("root", 0, "WARN"), name="9")),
+            ("no node", alter(("root", 0, "WARN"), name="")),
+            ("not a number", alter(("root", 0, "WARN"), name="x")), ("nothing", alter())):
+        k.ask("IncrementalAlterConfigs", 1, values, label)
+    k.ask("IncrementalAlterConfigs", 1, alter(("root", 0, "INFO")), "on the controller",
+          port=k.node.controller_port)
+    k.ask("AlterConfigs", 2, {"Resources": [{"ResourceType": 8, "ResourceName": "1", "Configs": [
+        {"Name": "root", "Value": "WARN"}]}]}, "legacy")
+    for name in ("1", "2", "", "x"):
+        k.ask("DescribeConfigs", 4, {"Resources": [{
+            "ResourceType": 8, "ResourceName": name, "ConfigurationKeys": ["root"]}]}, name)
+
+
 def features(k):
     def update(name, level, kind=1, **more):
         return {"FeatureUpdates": [{"Feature": name, "MaxVersionLevel": level, "UpgradeType": kind,
@@ -185,4 +217,4 @@ def features(k):
         k.each("UpdateFeatures", values, label)
 
 
-CASES = [versions, frames, pipeline, cluster, security, features]
+CASES = [versions, frames, pipeline, cluster, security, loggers, features]

@@ -1,4 +1,5 @@
 """Topics, metadata, configs: what admin clients ask."""
+import time
 
 
 def topic(name, partitions=1, replicas=1, assignments=(), configs=()):
@@ -78,7 +79,8 @@ def partitions(k):
     k.create("cp-a", *[f"cp-{v}" for v in range(4)])
 
     def request(name, count, assignments=None, **more):
-        return {"Topics": [{"Name": name, "Count": count, "Assignments": assignments}], **more}
+        return {"Topics": [{"Name": name, "Count": count, "Assignments": assignments}],
+                "TimeoutMs": 60000, **more}
     k.each("CreatePartitions", lambda v: request(f"cp-{v}", 4), "grow")
     k.each("CreatePartitions", lambda v: request(f"cp-{v}", 4), "same")
     k.each("CreatePartitions", lambda v: request(f"cp-{v}", 2), "fewer")
@@ -89,30 +91,36 @@ def partitions(k):
     k.each("CreatePartitions", request("cp-a", 3, [{"BrokerIds": [1]}]), "one assignment of two")
     k.each("CreatePartitions", request("cp-a", 2, [{"BrokerIds": [7]}]), "assigned to nobody")
     k.each("CreatePartitions", request("cp-a", 2, [{"BrokerIds": [1, 1]}]), "assigned twice")
-    k.each("CreatePartitions", {"Topics": [{"Name": "cp-a", "Count": 3, "Assignments": None},
-                                           {"Name": "cp-a", "Count": 3, "Assignments": None}]},
-           "named twice")
-    k.each("CreatePartitions", {"Topics": []}, "empty")
-    k.topic_id("cp-3")
+    k.each("CreatePartitions", {"TimeoutMs": 60000, "Topics": [
+        {"Name": "cp-a", "Count": 3, "Assignments": None},
+        {"Name": "cp-a", "Count": 3, "Assignments": None}]}, "named twice")
+    k.each("CreatePartitions", {"TimeoutMs": 60000, "Topics": []}, "empty")
+    time.sleep(0.5)  # Apache Kafka's broker learns of its new partitions a little later
     k.ask("Metadata", 12, {"Topics": [{"Name": "cp-3"}]}, "after growth")
 
 
 def delete_topics(k):
     names = [f"dt-{v}" for v in range(8)]
     ids = dict(zip(names, k.create(*names)))
-    k.each("DeleteTopics", lambda v: {"TopicNames": [f"dt-{v}"]}, "one", high=5)
-    k.each("DeleteTopics", lambda v: {"TopicNames": ["dt-none", f"dt-{v}"]}, "gone", high=5)
-    k.ask("DeleteTopics", 6, {"Topics": [{"Name": "dt-6"}]}, "by name")
-    k.ask("DeleteTopics", 6, {"Topics": [{"Name": None, "TopicId": ids["dt-7"]}]}, "by id")
-    k.ask("DeleteTopics", 6, {"Topics": [{"Name": None, "TopicId": ids["dt-7"]}]}, "unknown id")
-    k.ask("DeleteTopics", 6, {"Topics": [{"Name": None}]}, "neither")
+
+    def delete(*topics):
+        return {"Topics": list(topics), "TimeoutMs": 60000}
+
+    def by_names(*topics):
+        return {"TopicNames": list(topics), "TimeoutMs": 60000}
+    k.each("DeleteTopics", lambda v: by_names(f"dt-{v}"), "one", high=5)
+    k.each("DeleteTopics", lambda v: by_names("dt-none", f"dt-{v}"), "gone", high=5)
+    k.ask("DeleteTopics", 6, delete({"Name": "dt-6"}), "by name")
+    k.ask("DeleteTopics", 6, delete({"Name": None, "TopicId": ids["dt-7"]}), "by id")
+    k.ask("DeleteTopics", 6, delete({"Name": None, "TopicId": ids["dt-7"]}), "unknown id")
+    k.ask("DeleteTopics", 6, delete({"Name": None}), "neither")
     k.create("dt-0")
     fresh = k.topic_id("dt-0")
-    k.ask("DeleteTopics", 6, {"Topics": [{"Name": "dt-0", "TopicId": fresh}]}, "both")
-    k.ask("DeleteTopics", 6, {"Topics": [{"Name": "dt-0"}, {"Name": "dt-0"}]}, "twice")
-    k.ask("DeleteTopics", 6, {"Topics": [{"Name": "dt-0"}, {"Name": None, "TopicId": fresh}]},
+    k.ask("DeleteTopics", 6, delete({"Name": "dt-0", "TopicId": fresh}), "both")
+    k.ask("DeleteTopics", 6, delete({"Name": "dt-0"}, {"Name": "dt-0"}), "twice")
+    k.ask("DeleteTopics", 6, delete({"Name": "dt-0"}, {"Name": None, "TopicId": fresh}),
           "name and its id")
-    k.ask("DeleteTopics", 6, {"Topics": [{"Name": ""}]}, "empty name")
+    k.ask("DeleteTopics", 6, delete({"Name": ""}), "empty name")
 
 
 def configs(k):
@@ -138,6 +146,7 @@ def configs(k):
             {"Name": n, "ConfigOperation": o, "Value": v} for n, o, v in changes]}], **more}
 
     def show(label, kind=2, name="cf-a"):
+        time.sleep(0.5 if kind == 4 else 0.1)  # Apache Kafka's broker sees the change a little later
         answer = k.ask("DescribeConfigs", 4, describe(kind, name, IncludeSynonyms=True), keep=False)
         rows = answer["Results"][0]["Configs"] or []
         k.keep(f"configs after {label}", [r for r in rows if r["ConfigSource"] in (1, 2, 3, 7, 8)])
