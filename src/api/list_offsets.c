@@ -7,6 +7,8 @@
 #include "api/families.h"
 #include "api/held.h"
 #include "api/request.h"
+#include "base/be.h"
+#include "base/map.h"
 #include "wire/api.h"
 #include "wire_list_offsets.h"
 
@@ -30,27 +32,50 @@ static enum partition_bound bound_of(const struct list_offsets_request *body)
     return body->isolation_level == READ_COMMITTED ? PARTITION_TO_LSO : PARTITION_TO_HW;
 }
 
-static bool is_named_twice(const struct list_offsets_request *body, struct slice name,
-                           int32_t index)
+static struct slice key_of(struct request *request, struct slice topic, int32_t index)
 {
-    int count = 0;
-    for (int32_t t = 0; t < body->topics_count; t++) {
-        if (!slice_eq(body->topics[t].name, name))
-            continue;
-        for (int32_t i = 0; i < body->topics[t].partitions_count; i++)
-            count += body->topics[t].partitions[i].partition_index == index;
-    }
-    return count > 1;
+    uint8_t *key = arena_alloc(&request->arena, topic.size + 4);
+    memcpy(key, topic.data, topic.size);
+    be_put_u32(key + topic.size, (uint32_t)index);
+    return slice_of(key, topic.size + 4);
 }
 
-static enum err list_one(struct request *request, struct slice topic,
+/* How often the request names each partition. Keys and counts live in the arena. */
+static struct map count_names(struct request *request)
+{
+    const struct list_offsets_request *body = request->body;
+    struct map names;
+    map_init(&names);
+    for (int32_t t = 0; t < body->topics_count; t++) {
+        const struct list_offsets_request_list_offsets_topic *topic = &body->topics[t];
+        for (int32_t i = 0; i < topic->partitions_count; i++) {
+            struct slice key = key_of(request, topic->name, topic->partitions[i].partition_index);
+            int32_t *count = map_get(&names, key);
+            if (!count) {
+                count = arena_alloc(&request->arena, sizeof *count);
+                map_put(&names, key, count);
+            }
+            ++*count;
+        }
+    }
+    return names;
+}
+
+static bool is_named_twice(struct request *request, const struct map *names, struct slice topic,
+                           int32_t index)
+{
+    const int32_t *count = map_get(names, key_of(request, topic, index));
+    return count && *count > 1;
+}
+
+static enum err list_one(struct request *request, const struct map *names, struct slice topic,
                          const struct list_offsets_request_list_offsets_partition *from,
                          struct log_time_offset *found)
 {
     const struct list_offsets_request *body = request->body;
     if (!is_known_timestamp(from->timestamp, request->version))
         return ERR_UNSUPPORTED_VERSION;
-    if (is_named_twice(body, topic, from->partition_index))
+    if (is_named_twice(request, names, topic, from->partition_index))
         return ERR_INVALID_REQUEST;
     struct partition *partition;
     enum err err = held_find(request->context, topic, NULL, from->partition_index, &partition);
@@ -66,6 +91,7 @@ static void handle(struct request *request)
 {
     const struct list_offsets_request *body = request->body;
     struct list_offsets_response *response = request_response(request);
+    struct map names = count_names(request);
     struct list_offsets_response_list_offsets_topic_response *topics =
         list_offsets_response_topics_new(&request->arena, response, body->topics_count);
     for (int32_t t = 0; t < body->topics_count; t++) {
@@ -78,13 +104,14 @@ static void handle(struct request *request)
             struct log_time_offset found = {-1, -1, -1};
             items[i].partition_index = from->partitions[i].partition_index;
             items[i].error_code =
-                err_to_wire(list_one(request, from->name, &from->partitions[i], &found));
+                err_to_wire(list_one(request, &names, from->name, &from->partitions[i], &found));
             items[i].timestamp = found.timestamp;
             items[i].offset = found.offset;
             if (request->version >= 4)
                 items[i].leader_epoch = found.leader_epoch;
         }
     }
+    map_fini(&names);
     request_reply(request, response);
 }
 
