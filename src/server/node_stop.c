@@ -15,15 +15,24 @@
 
 enum { DRAIN_MS = 2, DRAIN_ROUNDS_MAX = 5000 };
 
-static void finished(struct node *node)
+/* 6. Once the metadata log has no job on a worker any more. */
+static void finish(struct loop_timer *timer)
 {
+    struct node *node = LIST_ITEM(timer, struct node, drain_timer);
+    if (node->quorum_started && !quorum_idle(node->context.quorum)) {
+        loop_timer_set(node->meta_loop, timer,
+                       io_mono_ns(node->options.io) + (int64_t)DRAIN_MS * 1000000);
+        return;
+    }
     node->state = NODE_STOPPED;
     node->options.stopped(node->options.context, node->exit_status);
 }
 
 static void folders_stopped(struct log_dirs_stop *stop)
 {
-    finished(stop->context);
+    struct node *node = stop->context;
+    node->drain_timer.expired = finish;
+    finish(&node->drain_timer);
 }
 
 /* 5. */
