@@ -1,7 +1,7 @@
 /* The steps up.
  *
- *  1. listeners are bound (a busy port is told before anything is touched)
- *  2. log folders are opened and locked
+ *  1. log folders are opened and locked (a second start on a folder is told as that)
+ *  2. listeners are bound
  *  3. the metadata log is recovered
  *  -- node_start returns here --
  *  4. all logs are loaded, on workers
@@ -25,7 +25,7 @@
 #include "server/node_inside.h"
 #include "server/settings.h"
 
-/* ---- 1. network ---- */
+/* ---- 2. network ---- */
 
 static void on_frame(void *context, struct conn *conn, struct frame *frame)
 {
@@ -104,7 +104,7 @@ static enum err bind_all(struct node *node, char **ret_text)
     return err;
 }
 
-/* ---- 2. folders ---- */
+/* ---- 1. folders ---- */
 
 static void folder_failed(void *context, struct log_dir *dir);
 
@@ -235,13 +235,13 @@ enum err node_build(struct node *node, char **ret_text)
     io_raise_file_limit(node->options.io);
     node->memory_limit = io_memory_limit(node->options.io);
     start_loops(node);
-    enum err err = bind_all(node, ret_text);
+    enum err err = open_folders(node, ret_text);
+    if (err)
+        return err;
+    err = bind_all(node, ret_text);
     if (err)
         return err;
     build_services(node);
-    err = open_folders(node, ret_text);
-    if (err)
-        return err;
     err = open_quorum(node, ret_text);
     if (err)
         return err;
