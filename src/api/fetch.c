@@ -8,7 +8,7 @@
  * a reply carries ranges, each pinning its segment until sent.
  *
  * The first partition with records always gives at least one whole batch, however small the limits
- * (KIP-74). */
+ * (KIP-74). Versions below 10 get zstd like any other bytes: 4.x no longer refuses it to them. */
 #include "api/context.h"
 #include "api/endpoints.h"
 #include "api/families.h"
@@ -141,13 +141,6 @@ static void answer_error(struct fetch *fetch, const struct fetch_result *result,
     }
 }
 
-/* Before version 10 a client cannot know zstd (KIP-110). */
-static bool is_unreadable(const struct fetch *fetch, const struct fetch_partition *item)
-{
-    return fetch->request->version < 10 &&
-           partition_config(item->partition).compression == TOPIC_COMPRESSION_ZSTD;
-}
-
 static void answer_one(struct fetch *fetch, struct fetch_partition *item,
                        struct fetch_response_partition_data *to)
 {
@@ -155,10 +148,6 @@ static void answer_one(struct fetch *fetch, struct fetch_partition *item,
     struct partition_read *read = &result->read;
     to->partition_index = item->index;
     to->records.bytes = slice_str("");
-    if (!result->err && is_unreadable(fetch, item)) {
-        result->err = ERR_UNSUPPORTED_COMPRESSION_TYPE;
-        result->is_unknown = true;
-    }
     if (result->err) {
         answer_error(fetch, result, to);
         return;

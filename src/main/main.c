@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static int usage(void)
+static int usage(FILE *out)
 {
-    fprintf(stderr, "usage: klamm server [--data DIR] [--listen HOST:PORT] [--ready-fd N]\n"
-                    "       klamm server [--ready-fd N] server.properties\n"
-                    "       klamm storage format|info|random-uuid ...\n"
-                    "       klamm --version\n");
-    return 2;
+    fprintf(out, "usage: klamm server [--data DIR] [--listen HOST:PORT] [--ready-fd N]\n"
+                 "       klamm server [--ready-fd N] server.properties\n"
+                 "       klamm storage format|info|random-uuid ...\n"
+                 "       klamm --version\n");
+    return out == stderr ? 2 : 0;
 }
 
 static int run_server(int argc, char **argv)
@@ -25,7 +25,7 @@ static int run_server(int argc, char **argv)
     if (server_options_parse(argc, argv, &options, &text)) {
         fprintf(stderr, "klamm server: %s\n", text);
         mem_free(text);
-        return usage();
+        return usage(stderr);
     }
     struct io *io = io_linux_new();
     diag_init(io, NULL, NULL);
@@ -44,5 +44,9 @@ int main(int argc, char **argv)
         return run_server(argc - 2, argv + 2);
     if (argc >= 2 && strcmp(argv[1], "storage") == 0)
         return storage_main(argc - 1, argv + 1);
-    return usage();
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))
+        return usage(stdout);
+    if (argc >= 2)
+        fprintf(stderr, "klamm: unknown command: %s\n", argv[1]);
+    return usage(stderr);
 }

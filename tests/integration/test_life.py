@@ -205,7 +205,7 @@ def full_disk():
                                                "ReplicationFactor": 1}]})
 
         def send():
-            records = kbatch.batch([os.urandom(500000)])
+            records = kbatch.batch([os.urandom(500000)], timestamp=int(time.time() * 1000))
             row = c.call("Produce", 9, {"Acks": -1, "TimeoutMs": 5000, "TopicData": [
                 {"Name": "full", "PartitionData": [{"Index": 0, "Records": records}]}]})
             return row["Responses"][0]["PartitionResponses"][0]
