@@ -46,7 +46,7 @@ struct log {
     uint32_t snapshot_count, snapshot_capacity;
 
     struct leader_epochs epochs;
-    bool epochs_written; /* a flush under way writes their file */
+    bool epochs_written;  /* a flush under way writes their file */
     bool epochs_unsynced; /* see struct log_open_options */
 
     struct log_recent *recent; /* ring; NULL until the first append */

@@ -49,8 +49,8 @@ struct segment *segment_new(struct file_cache *cache, struct log_path *path, int
     segment->first_timestamp = SEGMENT_UNKNOWN;
     index_init(&segment->offsets, INDEX_ENTRY_SIZE);
     index_init(&segment->times, TIME_INDEX_ENTRY_SIZE);
-    for (uint8_t kind = 0; kind < SEGMENT_FILE_COUNT; kind++)
-        log_file_init(&segment->files[kind], segment, kind);
+    for (int kind = 0; kind < SEGMENT_FILE_COUNT; kind++)
+        log_file_init(&segment->files[kind], segment, (uint8_t)kind);
     return segment;
 }
 
