@@ -10,6 +10,7 @@
 #include "api/families.h"
 #include "api/loggers.h"
 #include "api/request.h"
+#include "conf/documentation.h"
 #include "conf/dynamic.h"
 #include "meta/image.h"
 #include "meta/topic_name.h"
@@ -62,11 +63,22 @@ static void add_synonyms(struct describing *d, const struct conf_entry *from,
     }
 }
 
+static enum conf_kind kind_of(int8_t resource_type)
+{
+    switch (resource_type) {
+    case CONF_RESOURCE_TOPIC: return CONF_KIND_TOPIC;
+    case CONF_RESOURCE_GROUP: return CONF_KIND_GROUP;
+    case CONF_RESOURCE_CLIENT_METRICS: return CONF_KIND_CLIENT_METRICS;
+    default: return CONF_KIND_BROKER;
+    }
+}
+
 static enum err describe_entries(
     struct describing *d, const struct describe_configs_request_describe_configs_resource *asked,
     struct describe_configs_response_describe_configs_result *to)
 {
     const struct describe_configs_request *body = d->request->body;
+    struct arena *arena = &d->request->arena;
     struct conf_entry *entries;
     int32_t count;
     conf_describe((enum conf_resource_type)asked->resource_type, asked->resource_name,
@@ -83,7 +95,10 @@ static enum err describe_entries(
         items[i].config_source = (int8_t)entries[i].source;
         items[i].is_sensitive = entries[i].sensitive;
         items[i].config_type = (int8_t)entries[i].type;
-        items[i].documentation = SLICE_NULL;
+        items[i].documentation =
+            body->include_documentation
+                ? documentation_of(kind_of(asked->resource_type), entries[i].name, arena)
+                : SLICE_NULL;
         if (body->include_synonyms)
             add_synonyms(d, &entries[i], &items[i]);
     }

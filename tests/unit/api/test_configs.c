@@ -10,6 +10,7 @@ static const struct describe_configs_response_describe_configs_result *describe(
     struct describe_configs_request body;
     wire_init(&wire_describe_configs_request, &body);
     body.include_synonyms = true;
+    body.include_documentation = true;
     struct describe_configs_request_describe_configs_resource *resource =
         describe_configs_request_resources_new(&h->arena, &body, 1);
     resource->resource_type = type;
@@ -83,6 +84,7 @@ static void entries(void **state)
     r = describe(&h, CONF_RESOURCE_TOPIC, "t", "max.message.bytes");
     assert_int_equal(r->configs[0].synonyms_count, 1);
     assert_slice_eq(r->configs[0].synonyms[0].name, "message.max.bytes");
+    assert_true(r->configs[0].documentation.size > 0);
     r = describe(&h, CONF_RESOURCE_BROKER, "1", "node.id");
     assert_slice_eq(r->configs[0].value, "1");
     assert_true(r->configs[0].read_only);
