@@ -18,17 +18,23 @@ def rows_of(path):
     return [dict(zip(lines[0], l)) for l in lines[1:]]
 
 
+def key_names():
+    """{"WIRE_API_PRODUCE": 0, ...}, as the enum in wire_api_keys.h has them."""
+    return {"WIRE_API_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", row["name"]).upper():
+            int(row["key"]) for row in rows_of(os.path.join(ROOT, "schema", "api-keys.tsv"))}
+
+
 def served():
     """{key: set of listeners} from the handler tables."""
-    found = {}
+    found, names = {}, key_names()
     folder = os.path.join(ROOT, "src", "api")
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".c"):
             continue
         text = open(os.path.join(folder, name), encoding="utf-8").read()
         for family in re.findall(r"^API_FAMILY\((.*?)\);", text, re.S | re.M):
-            for key, listeners in re.findall(r"\{\s*(\d+)\s*,\s*([A-Z_| ]+?)\s*,", family):
-                found[int(key)] = {"broker" if "BROKER" in l else "controller"
+            for key, listeners in re.findall(r"\{\s*(\w+)\s*,\s*([A-Z_|\s]+?)\s*,", family):
+                found[names[key]] = {"broker" if "BROKER" in l else "controller"
                                    for l in listeners.split("|")}
     return found
 
