@@ -1,5 +1,46 @@
 #include "../api/harness.h"
 
+static int64_t append_time(struct harness *h)
+{
+    return harness_produce(h, "t", 0, 1)->log_append_time_ms;
+}
+
+static int16_t alter(struct harness *h, int8_t type, const char *resource, const char *name,
+                     const char *value)
+{
+    struct incremental_alter_configs_request body;
+    wire_init(&wire_incremental_alter_configs_request, &body);
+    struct incremental_alter_configs_request_alter_configs_resource *item =
+        incremental_alter_configs_request_resources_new(&h->arena, &body, 1);
+    item->resource_type = type;
+    item->resource_name = slice_str(resource);
+    struct incremental_alter_configs_request_alterable_config *config =
+        incremental_alter_configs_request_alter_configs_resource_configs_new(&h->arena, item, 1);
+    config->name = slice_str(name);
+    config->value = slice_str(value);
+    const struct incremental_alter_configs_response *r =
+        harness_call(h, WIRE_API_INCREMENTAL_ALTER_CONFIGS, 1, &body);
+    return r->responses[0].error_code;
+}
+
+/* A change is in effect in the request after its answer. */
+static void settings_take_effect_at_once(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    assert_int_equal(append_time(&h), -1);
+    assert_int_equal(alter(&h, 2, "t", "message.timestamp.type", "LogAppendTime"), 0);
+    assert_true(append_time(&h) > 0);
+    assert_int_equal(alter(&h, 2, "t", "message.timestamp.type", "CreateTime"), 0);
+    assert_int_equal(append_time(&h), -1);
+    /* T11: the default of all brokers. */
+    assert_int_equal(alter(&h, 4, "", "log.message.timestamp.type", "LogAppendTime"), 0);
+    assert_int_equal(harness_create(&h, "u", 1), 0);
+    assert_true(harness_produce(&h, "u", 0, 1)->log_append_time_ms > 0);
+    harness_end(&h);
+}
+
 /* A log whose topic is gone is set aside at the start, not deleted. */
 static void strays(void **state)
 {
@@ -20,6 +61,7 @@ static void strays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_take_effect_at_once),
         cmocka_unit_test(strays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
