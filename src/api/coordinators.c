@@ -58,6 +58,7 @@ struct coordinators {
     int32_t partition_count;
     struct group_shard **shards; /* shard_count of them, NULL = not led here */
     int32_t shard_count;
+    atomic_int loading;
 };
 
 /* ---- shard references ---- */
@@ -266,6 +267,7 @@ static void load_run(struct io_job *job)
              SLICE_FMT(shard->partition->topic), shard->index, err_name(err));
     else
         activate(shard, next);
+    atomic_fetch_sub(&shard->coordinators->loading, 1);
     shard_unref(shard);
 }
 
@@ -303,8 +305,14 @@ void coordinators_lead(struct coordinators *coordinators, struct partition *part
         return;
     }
     shard_ref(shard);
+    atomic_fetch_add(&coordinators->loading, 1);
     shard->load_job = (struct io_job){.run = load_run};
     io_submit(coordinators->io, &shard->load_job);
+}
+
+int coordinators_loading(struct coordinators *coordinators)
+{
+    return atomic_load(&coordinators->loading);
 }
 
 void coordinators_resign(struct coordinators *coordinators, int32_t index)

@@ -43,6 +43,8 @@ int32_t coordinators_partition_of(struct coordinators *coordinators, struct slic
 /* This node leads the partition: a new shard loads. An empty partition serves on return, others
  * when a worker has read them. From the publisher. */
 void coordinators_lead(struct coordinators *coordinators, struct partition *partition);
+/* Shards that are still being loaded: a node is ready when there are none. */
+int coordinators_loading(struct coordinators *coordinators);
 /* It does not lead it any more, or stops: parked replies end with NOT_COORDINATOR. */
 void coordinators_resign(struct coordinators *coordinators, int32_t index);
 void coordinators_resign_all(struct coordinators *coordinators);

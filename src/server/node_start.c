@@ -348,6 +348,24 @@ static void start_failed(struct node *node, char *text)
     node_begin_stop(node);
 }
 
+/* Ready means that groups can be joined: the coordinator has loaded what it leads. */
+static void become_ready(struct loop_timer *timer)
+{
+    struct node *node = LIST_ITEM(timer, struct node, drain_timer);
+    if (coordinators_loading(node->context.coordinators) && !node->stop_asked) {
+        loop_timer_set(node->meta_loop, timer, io_mono_ns(node->options.io) + 500000);
+        return;
+    }
+    for (int i = 0; i < node->listener_count; i++)
+        listener_start(node->listeners[i]);
+    note_addresses(node);
+    node->state = NODE_READY;
+    if (node->options.ready)
+        node->options.ready(node->options.context, node);
+    if (node->stop_asked)
+        node_begin_stop(node);
+}
+
 static void loaded(struct log_dirs_load *load)
 {
     struct node *node = load->context;
@@ -371,14 +389,8 @@ static void loaded(struct log_dirs_load *load)
     node->quorum_started = true;
     log_dirs_start(node->context.log_dirs, node->meta_loop);
     node->dirs_started = true;
-    for (int i = 0; i < node->listener_count; i++)
-        listener_start(node->listeners[i]);
-    note_addresses(node);
-    node->state = NODE_READY;
-    if (node->options.ready)
-        node->options.ready(node->options.context, node);
-    if (node->stop_asked)
-        node_begin_stop(node);
+    node->drain_timer.expired = become_ready;
+    become_ready(&node->drain_timer);
 }
 
 uint16_t node_port(struct node *node)
