@@ -1,7 +1,9 @@
 /* Leader epoch history of one log (Kafka's LeaderEpochFileCache, KIP-101). Under the log's lock.
  *
  * The file is written by flush and close, not at each change: recovery finds the epochs of
- * unflushed batches in the batches themselves. */
+ * unflushed batches in the batches themselves. An epoch without a batch does not make the history
+ * dirty, for loading drops it again: a node that led ten thousand idle partitions for a while has
+ * nothing to write when it stops. */
 #include "store/leader_epochs.h"
 
 #include "base/buf.h"
@@ -89,7 +91,15 @@ enum err leader_epochs_write(struct leader_epochs *epochs, struct io *io, const 
     return err;
 }
 
-void leader_epochs_assign(struct leader_epochs *epochs, int32_t epoch, int64_t offset)
+static void drop_last(struct leader_epochs *epochs)
+{
+    epochs->count--;
+    if (!epochs->last_is_empty)
+        epochs->dirty = true;
+    epochs->last_is_empty = false;
+}
+
+void leader_epochs_begin(struct leader_epochs *epochs, int32_t epoch, int64_t offset)
 {
     if (epoch < 0)
         return;
@@ -102,10 +112,22 @@ void leader_epochs_assign(struct leader_epochs *epochs, int32_t epoch, int64_t o
         const struct leader_epoch *last = &epochs->entries[epochs->count - 1];
         if (last->epoch < epoch && last->offset_first < offset)
             break;
-        epochs->count--;
+        drop_last(epochs);
     }
+    /* One more may lie below: only the last can be empty. */
+    if (epochs->last_is_empty)
+        epochs->dirty = true;
     add(epochs, epoch, offset);
-    epochs->dirty = true;
+    epochs->last_is_empty = true;
+}
+
+void leader_epochs_assign(struct leader_epochs *epochs, int32_t epoch, int64_t offset)
+{
+    leader_epochs_begin(epochs, epoch, offset);
+    if (epoch >= 0 && epochs->last_is_empty) {
+        epochs->last_is_empty = false;
+        epochs->dirty = true;
+    }
 }
 
 int32_t leader_epochs_latest(const struct leader_epochs *epochs)
@@ -145,10 +167,8 @@ void leader_epochs_end(const struct leader_epochs *epochs, int32_t epoch, int64_
 
 void leader_epochs_truncate_end(struct leader_epochs *epochs, int64_t offset)
 {
-    while (epochs->count && epochs->entries[epochs->count - 1].offset_first >= offset) {
-        epochs->count--;
-        epochs->dirty = true;
-    }
+    while (epochs->count && epochs->entries[epochs->count - 1].offset_first >= offset)
+        drop_last(epochs);
 }
 
 void leader_epochs_truncate_start(struct leader_epochs *epochs, int64_t offset)
@@ -172,4 +192,5 @@ void leader_epochs_clear(struct leader_epochs *epochs)
 {
     epochs->dirty = epochs->dirty || epochs->count;
     epochs->count = 0;
+    epochs->last_is_empty = false;
 }

@@ -19,7 +19,8 @@ struct leader_epoch {
 struct leader_epochs {
     struct leader_epoch *entries;
     uint32_t count, capacity;
-    bool dirty; /* differs from the file */
+    bool dirty;         /* differs from the file */
+    bool last_is_empty; /* the last entry has no batch yet, and the file need not have it */
 };
 
 void leader_epochs_init(struct leader_epochs *epochs);
@@ -33,9 +34,11 @@ void leader_epochs_encode(const struct leader_epochs *epochs, struct buf *out);
 enum err leader_epochs_write(struct leader_epochs *epochs, struct io *io, const char *folder,
                              bool sync);
 
-/* From `offset` on the epoch is `epoch`. Entries at or above either are dropped first, as Kafka
- * does; an epoch that is the latest already changes nothing. */
+/* A batch at `offset` is of `epoch`. Entries at or above either are dropped first, as Kafka does;
+ * an epoch that is the latest already changes nothing. */
 void leader_epochs_assign(struct leader_epochs *epochs, int32_t epoch, int64_t offset);
+/* The same for an epoch that begins at the log's end and has no batch yet. */
+void leader_epochs_begin(struct leader_epochs *epochs, int32_t epoch, int64_t offset);
 int32_t leader_epochs_latest(const struct leader_epochs *epochs);             /* -1: none */
 int32_t leader_epochs_at(const struct leader_epochs *epochs, int64_t offset); /* -1: unknown */
 /* The largest epoch <= `epoch` and where it ends (`log_end` for the latest); (-1, -1) unknown. */

@@ -421,7 +421,7 @@ enum err log_epoch_assign(struct log *log, int32_t epoch)
 {
     if (log_failed(log))
         return ERR_KAFKA_STORAGE_ERROR;
-    leader_epochs_assign(&log->epochs, epoch, log->end);
+    leader_epochs_begin(&log->epochs, epoch, log->end);
     if (log->epochs.dirty && log->dir)
         log_dir_mark_dirty(log->dir, log);
     return ERR_NONE;

@@ -40,6 +40,36 @@ static void assigns_and_answers(void **state)
     leader_epochs_fini(&e);
 }
 
+static void an_epoch_without_batches_is_not_written(void **state)
+{
+    (void)state;
+    struct leader_epochs e;
+    leader_epochs_init(&e);
+    leader_epochs_assign(&e, 1, 0);
+    e.dirty = false;
+    /* Leadership comes again and again and nothing is appended. */
+    leader_epochs_begin(&e, 2, 10);
+    leader_epochs_begin(&e, 3, 10);
+    leader_epochs_assign(&e, -1, 11);
+    assert_int_equal(e.count, 2);
+    assert_int_equal(leader_epochs_latest(&e), 3);
+    assert_false(e.dirty);
+    leader_epochs_truncate_end(&e, 10);
+    assert_int_equal(e.count, 1);
+    assert_false(e.dirty);
+    /* The first batch makes it part of the history. */
+    leader_epochs_begin(&e, 4, 10);
+    assert_false(e.dirty);
+    leader_epochs_assign(&e, 4, 10);
+    assert_true(e.dirty);
+    e.dirty = false;
+    leader_epochs_assign(&e, 4, 12);
+    assert_false(e.dirty);
+    leader_epochs_truncate_end(&e, 10);
+    assert_true(e.dirty);
+    leader_epochs_fini(&e);
+}
+
 static void truncates_at_both_ends(void **state)
 {
     (void)state;
@@ -93,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(assigns_and_answers),
+        STORE_TEST(an_epoch_without_batches_is_not_written),
         STORE_TEST(truncates_at_both_ends),
         STORE_TEST(file_has_kafkas_bytes),
     };
