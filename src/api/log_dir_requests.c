@@ -134,9 +134,12 @@ static void add_topics(struct request *request, const struct replica_list *list,
     }
 }
 
-static bool is_cordoned(const struct config *config, struct slice path)
+/* cordoned.log.dirs names folders as log.dirs does. */
+static bool is_cordoned(const struct config *config, int index)
 {
     struct conf_list list = config_list(config, BROKER_KEY_CORDONED_LOG_DIRS);
+    struct conf_list dirs = config_log_dirs(config);
+    struct slice path = index < dirs.count ? dirs.items[index] : SLICE_NULL;
     for (int32_t i = 0; i < list.count; i++) {
         if (slice_eq(list.items[i], path) || slice_eq_str(list.items[i], "*"))
             return true;
@@ -144,16 +147,16 @@ static bool is_cordoned(const struct config *config, struct slice path)
     return false;
 }
 
-static void describe_dir(struct request *request, const struct replica_list *list,
-                         const struct log_dir *dir,
+static void describe_dir(struct request *request, const struct replica_list *list, int index,
                          struct describe_log_dirs_response_describe_log_dirs_result *to)
 {
+    const struct log_dir *dir = log_dirs_at(request->context->log_dirs, index);
     to->log_dir = slice_str(log_dir_path(dir));
     if (!log_dir_online(dir)) {
         to->error_code = ERR_KAFKA_STORAGE_ERROR;
         return;
     }
-    to->is_cordoned = is_cordoned(request->context->config, to->log_dir);
+    to->is_cordoned = is_cordoned(request->context->config, index);
     struct io_space space;
     if (log_dir_space(dir, &space)) {
         to->total_bytes = space.total;
@@ -172,7 +175,7 @@ static void describe_log_dirs(struct request *request)
     struct describe_log_dirs_response_describe_log_dirs_result *results =
         describe_log_dirs_response_results_new(&request->arena, response, log_dirs_count(dirs));
     for (int i = 0; i < log_dirs_count(dirs); i++)
-        describe_dir(request, &list, log_dirs_at(dirs, i), &results[i]);
+        describe_dir(request, &list, i, &results[i]);
     request_reply(request, response);
     for (size_t i = 0; i < list.count; i++)
         partition_unref(list.items[i].partition);

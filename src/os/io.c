@@ -124,6 +124,11 @@ enum err io_space(struct io *io, const char *path, struct io_space *ret_space)
     return io->ops->space(io, path, ret_space);
 }
 
+char *io_absolute_path(struct io *io, const char *path)
+{
+    return io->ops->absolute_path(io, path);
+}
+
 enum err io_lock_file(struct io *io, const char *path, int *ret_fd)
 {
     return io->ops->lock_file(io, path, ret_fd);

@@ -76,6 +76,7 @@ static const struct io_ops linux_ops = {
     .set_mtime = linux_set_mtime,
     .list_dir = linux_list_dir,
     .space = linux_space,
+    .absolute_path = linux_absolute_path,
     .lock_file = linux_lock_file,
     .error_text = linux_error_text,
     .loop_start = linux_loop_start,

@@ -56,6 +56,7 @@ enum err linux_sync_dir(struct io *io, const char *path);
 enum err linux_set_mtime(struct io *io, const char *path, int64_t mtime_ms);
 enum err linux_list_dir(struct io *io, const char *path, char ***ret_names, size_t *ret_count);
 enum err linux_space(struct io *io, const char *path, struct io_space *ret_space);
+char *linux_absolute_path(struct io *io, const char *path);
 enum err linux_lock_file(struct io *io, const char *path, int *ret_fd);
 
 /* loop.c */

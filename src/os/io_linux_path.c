@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,15 @@ enum err linux_space(struct io *io, const char *path, struct io_space *ret_space
         .free = (int64_t)(fs.f_bavail * fs.f_frsize),
     };
     return ERR_NONE;
+}
+
+char *linux_absolute_path(struct io *io, const char *path)
+{
+    (void)io;
+    char folder[PATH_MAX];
+    if (path[0] == '/' || !getcwd(folder, sizeof folder))
+        return mem_strdup(path);
+    return mem_printf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, path);
 }
 
 enum err linux_lock_file(struct io *io, const char *path, int *ret_fd)

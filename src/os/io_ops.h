@@ -32,6 +32,7 @@ struct io_ops {
     enum err (*set_mtime)(struct io *io, const char *path, int64_t mtime_ms);
     enum err (*list_dir)(struct io *io, const char *path, char ***ret_names, size_t *ret_count);
     enum err (*space)(struct io *io, const char *path, struct io_space *ret_space);
+    char *(*absolute_path)(struct io *io, const char *path);
     enum err (*lock_file)(struct io *io, const char *path, int *ret_fd);
     const char *(*error_text)(struct io *io);
 

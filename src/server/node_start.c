@@ -108,20 +108,30 @@ static enum err bind_all(struct node *node, char **ret_text)
 
 static void folder_failed(void *context, struct log_dir *dir);
 
+/* Folders are told by their absolute path, as Kafka does, wherever the node was started. */
+static const char *absolute(struct node *node, struct slice path)
+{
+    char *text = arena_cstr(&node->arena, path);
+    char *full = io_absolute_path(node->options.io, text);
+    const char *kept = arena_cstr(&node->arena, slice_str(full));
+    mem_free(full);
+    return kept;
+}
+
 static enum err open_folders(struct node *node, char **ret_text)
 {
     const struct config *config = node->static_config;
     struct conf_list paths = config_log_dirs(config);
     const char **names = arena_array(&node->arena, (size_t)paths.count, sizeof *names);
     for (int32_t i = 0; i < paths.count; i++)
-        names[i] = arena_cstr(&node->arena, paths.items[i]);
+        names[i] = absolute(node, paths.items[i]);
     struct log_dirs_options options;
     log_dirs_options_init(&options);
     settings_log_dirs(config, &options);
     options.io = node->options.io;
     options.paths = names;
     options.path_count = paths.count;
-    options.metadata_path = arena_cstr(&node->arena, config_metadata_log_dir(config));
+    options.metadata_path = absolute(node, config_metadata_log_dir(config));
     options.failed_loop = node->meta_loop;
     options.failed = folder_failed;
     options.failed_context = node;

@@ -401,3 +401,10 @@ enum err sim_io_space(struct io *io, const char *path, struct io_space *ret_spac
     *ret_space = (struct io_space){total, left > 0 ? left : 0};
     return ERR_NONE;
 }
+
+/* A simulated process works in the root folder. */
+char *sim_io_absolute_path(struct io *io, const char *path)
+{
+    (void)io;
+    return path[0] == '/' ? mem_strdup(path) : mem_printf("/%s", path);
+}

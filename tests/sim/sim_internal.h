@@ -195,6 +195,7 @@ enum err sim_io_sync_dir(struct io *io, const char *path);
 enum err sim_io_set_mtime(struct io *io, const char *path, int64_t mtime_ms);
 enum err sim_io_list_dir(struct io *io, const char *path, char ***ret_names, size_t *ret_count);
 enum err sim_io_space(struct io *io, const char *path, struct io_space *ret_space);
+char *sim_io_absolute_path(struct io *io, const char *path);
 enum err sim_io_lock_file(struct io *io, const char *path, int *ret_fd);
 
 /* ---- loops ------------------------------------------------------------------------------------

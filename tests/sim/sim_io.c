@@ -338,6 +338,7 @@ const struct io_ops sim_ops = {
     .set_mtime = sim_io_set_mtime,
     .list_dir = sim_io_list_dir,
     .space = sim_io_space,
+    .absolute_path = sim_io_absolute_path,
     .lock_file = sim_io_lock_file,
     .error_text = sim_error_text,
     .loop_start = sim_loop_start,

@@ -1,5 +1,7 @@
 #include "os_fixture.h"
 
+#include "base/mem.h"
+
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +54,20 @@ static void renames_over_and_removes(void **state)
     assert_int_equal(io_sync_dir(f->io, in_folder(f, "d")), ERR_NOT_FOUND);
 }
 
+static void absolute_paths(void **state)
+{
+    struct fixture *f = *state;
+    char *path = io_absolute_path(f->io, "/a/../b");
+    assert_string_equal(path, "/a/../b");
+    mem_free(path);
+    char here[4096];
+    assert_non_null(getcwd(here, sizeof here));
+    path = io_absolute_path(f->io, "x/y");
+    assert_memory_equal(path, here, strlen(here));
+    assert_string_equal(path + strlen(here), "/x/y");
+    mem_free(path);
+}
+
 static void sets_mtime_and_tells_space(void **state)
 {
     struct fixture *f = *state;
@@ -91,6 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(lists_sorted), FIXTURE_TEST(renames_over_and_removes),
-        FIXTURE_TEST(sets_mtime_and_tells_space), FIXTURE_TEST(lock_excludes)};
+        FIXTURE_TEST(absolute_paths), FIXTURE_TEST(sets_mtime_and_tells_space),
+        FIXTURE_TEST(lock_excludes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
