@@ -8,6 +8,7 @@
 #include "api/fetch_plan.h"
 
 #include "api/context.h"
+#include "api/named.h"
 #include "api/request.h"
 #include "base/mem.h"
 #include "wire_fetch.h"
@@ -39,9 +40,31 @@ static struct fetch_partition from_wire(const struct request *request,
     return partition;
 }
 
+/* Of a partition named again counts what was said last. */
+static void drop_repeated(struct request *request, const struct fetch_request *body)
+{
+    struct named named;
+    named_init(&named, &request->arena);
+    for (int32_t t = body->topics_count - 1; t >= 0; t--) {
+        struct fetch_request_fetch_topic *topic = &body->topics[t];
+        struct slice name = is_by_id(request) ? SLICE_NULL : topic->topic;
+        int32_t kept = topic->partitions_count;
+        for (int32_t i = topic->partitions_count - 1; i >= 0; i--) {
+            int32_t index = topic->partitions[i].partition;
+            if (!(*named_count(&named, name, &topic->topic_id, index))++)
+                topic->partitions[--kept] = topic->partitions[i];
+        }
+        topic->partitions += kept;
+        topic->partitions_count -= kept;
+    }
+    named_fini(&named);
+}
+
 static void plan_own(struct request *request, struct fetch_plan *plan)
 {
     const struct fetch_request *body = request->body;
+    if (body->topics_count > 1 || (body->topics_count && body->topics[0].partitions_count > 1))
+        drop_repeated(request, body);
     for (int32_t t = 0; t < body->topics_count; t++) {
         const struct fetch_request_fetch_topic *topic = &body->topics[t];
         struct fetch_partition *items = arena_array(

@@ -77,7 +77,8 @@ static void answer(struct request *request)
         struct find_coordinator_response_coordinator found = {0};
         find_one(request, search, body->key, &found);
         response->error_code = found.error_code;
-        response->error_message = found.error_message;
+        /* Kafka writes the name of the error that there is not. */
+        response->error_message = found.error_code ? found.error_message : slice_str("NONE");
         response->node_id = found.node_id;
         response->host = found.host;
         response->port = found.port;

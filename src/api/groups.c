@@ -6,6 +6,7 @@
 #include "api/context.h"
 #include "api/coordinators.h"
 #include "api/families.h"
+#include "api/named.h"
 #include "api/operations.h"
 #include "api/request.h"
 #include "coord/answers.h"
@@ -19,6 +20,8 @@
 #include "wire_sync_group.h"
 
 #include <stdatomic.h>
+
+enum { SYNC_PROTOCOL_SINCE = 5 };
 
 /* One answer of a shard that is the whole answer of the request. */
 struct group_reply {
@@ -71,7 +74,11 @@ static void sync_group(struct request *request)
 {
     const struct sync_group_request *body = request->body;
     struct coordinator_call call;
-    enum err err = enter(request, body->group_id, &call);
+    /* Kafka looks for the protocol before it looks at the group's name. */
+    enum err err = request->version >= SYNC_PROTOCOL_SINCE &&
+                           (!body->protocol_type.data || !body->protocol_name.data)
+                       ? ERR_INCONSISTENT_GROUP_PROTOCOL
+                       : enter(request, body->group_id, &call);
     if (err) {
         struct sync_group_response *response = request_response(request);
         coord_answer_sync(err, response);
@@ -179,9 +186,24 @@ static void deletion_done(struct coord_reply *reply)
         request_reply(deletion->request, deletion->response);
 }
 
+/* A group named again is answered once. */
+static void drop_repeated(struct request *request, struct delete_groups_request *body)
+{
+    struct named named;
+    named_init(&named, &request->arena);
+    int32_t kept = 0;
+    for (int32_t i = 0; i < body->groups_names_count; i++) {
+        if (!(*named_count(&named, body->groups_names[i], NULL, 0))++)
+            body->groups_names[kept++] = body->groups_names[i];
+    }
+    body->groups_names_count = kept;
+    named_fini(&named);
+}
+
 static void delete_groups(struct request *request)
 {
-    const struct delete_groups_request *body = request->body;
+    struct delete_groups_request *body = request->body;
+    drop_repeated(request, body);
     struct group_deletion *deletion = arena_alloc(&request->arena, sizeof *deletion);
     deletion->request = request;
     deletion->response = request_response(request);
@@ -195,7 +217,8 @@ static void delete_groups(struct request *request)
         items[i].group_id = body->groups_names[i];
     for (int32_t i = 0; i < body->groups_names_count; i++) {
         struct coordinator_call call;
-        enum err err = enter(request, body->groups_names[i], &call);
+        enum err err = coordinators_enter(request->context->coordinators, body->groups_names[i],
+                                          request, &call);
         if (err) {
             items[i].error_code = err_to_wire(err);
             atomic_fetch_sub(&deletion->pending, 1);

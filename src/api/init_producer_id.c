@@ -30,6 +30,8 @@ static void done(struct producer_id_call *call)
 
 static enum err check(const struct init_producer_id_request *body)
 {
+    if ((body->producer_id == -1) != (body->producer_epoch == -1))
+        return ERR_INVALID_REQUEST; /* KIP-360: both or none */
     if (!body->transactional_id.data)
         return ERR_NONE;
     /* Kafka: a transactional id may not be empty. */

@@ -1,14 +1,13 @@
 /* ListOffsets: the ends of a log, and look-ups by time.
  *
  * A negative timestamp that the version does not know gets UNSUPPORTED_VERSION before anything else
- * is looked at. A partition named twice gets INVALID_REQUEST, as in Kafka. What lies beyond the
- * isolation's bound does not exist: a look-up that lands there finds nothing. */
+ * is looked at. A partition named twice gets INVALID_REQUEST, once, as in Kafka. What lies beyond
+ * the isolation's bound does not exist: a look-up that lands there finds nothing. */
 #include "api/context.h"
 #include "api/families.h"
 #include "api/held.h"
+#include "api/named.h"
 #include "api/request.h"
-#include "base/be.h"
-#include "base/map.h"
 #include "wire/api.h"
 #include "wire_list_offsets.h"
 
@@ -32,50 +31,23 @@ static enum partition_bound bound_of(const struct list_offsets_request *body)
     return body->isolation_level == READ_COMMITTED ? PARTITION_TO_LSO : PARTITION_TO_HW;
 }
 
-static struct slice key_of(struct request *request, struct slice topic, int32_t index)
+static void count_names(const struct list_offsets_request *body, struct named *named)
 {
-    uint8_t *key = arena_alloc(&request->arena, topic.size + 4);
-    memcpy(key, topic.data, topic.size);
-    be_put_u32(key + topic.size, (uint32_t)index);
-    return slice_of(key, topic.size + 4);
-}
-
-/* How often the request names each partition. Keys and counts live in the arena. */
-static struct map count_names(struct request *request)
-{
-    const struct list_offsets_request *body = request->body;
-    struct map names;
-    map_init(&names);
     for (int32_t t = 0; t < body->topics_count; t++) {
         const struct list_offsets_request_list_offsets_topic *topic = &body->topics[t];
-        for (int32_t i = 0; i < topic->partitions_count; i++) {
-            struct slice key = key_of(request, topic->name, topic->partitions[i].partition_index);
-            int32_t *count = map_get(&names, key);
-            if (!count) {
-                count = arena_alloc(&request->arena, sizeof *count);
-                map_put(&names, key, count);
-            }
-            ++*count;
-        }
+        for (int32_t i = 0; i < topic->partitions_count; i++)
+            ++*named_count(named, topic->name, NULL, topic->partitions[i].partition_index);
     }
-    return names;
 }
 
-static bool is_named_twice(struct request *request, const struct map *names, struct slice topic,
-                           int32_t index)
-{
-    const int32_t *count = map_get(names, key_of(request, topic, index));
-    return count && *count > 1;
-}
-
-static enum err list_one(struct request *request, const struct map *names, struct slice topic,
+static enum err list_one(struct request *request, int32_t named_count, struct slice topic,
                          const struct list_offsets_request_list_offsets_partition *from,
                          struct log_time_offset *found)
 {
     const struct list_offsets_request *body = request->body;
     if (!is_known_timestamp(from->timestamp, request->version))
         return ERR_UNSUPPORTED_VERSION;
-    if (is_named_twice(request, names, topic, from->partition_index))
+    if (named_count > 1)
         return ERR_INVALID_REQUEST;
     struct partition *partition;
     enum err err = held_find(request->context, topic, NULL, from->partition_index, &partition);
@@ -87,31 +59,49 @@ static enum err list_one(struct request *request, const struct map *names, struc
     return err;
 }
 
+static void list_topic(struct request *request, struct named *named,
+                       const struct list_offsets_request_list_offsets_topic *from,
+                       struct list_offsets_response_list_offsets_topic_response *to)
+{
+    to->name = from->name;
+    struct list_offsets_response_list_offsets_partition_response *items =
+        list_offsets_response_list_offsets_topic_response_partitions_new(&request->arena, to,
+                                                                         from->partitions_count);
+    int32_t count = 0;
+    for (int32_t i = 0; i < from->partitions_count; i++) {
+        int32_t *times = named_count(named, from->name, NULL, from->partitions[i].partition_index);
+        if (*times < 0) /* answered above */
+            continue;
+        struct log_time_offset found = {-1, -1, -1};
+        struct list_offsets_response_list_offsets_partition_response *item = &items[count++];
+        item->partition_index = from->partitions[i].partition_index;
+        item->error_code =
+            err_to_wire(list_one(request, *times, from->name, &from->partitions[i], &found));
+        item->timestamp = found.timestamp;
+        item->offset = found.offset;
+        if (request->version >= 4)
+            item->leader_epoch = found.leader_epoch;
+        *times = -1;
+    }
+    to->partitions_count = count;
+}
+
 static void handle(struct request *request)
 {
     const struct list_offsets_request *body = request->body;
     struct list_offsets_response *response = request_response(request);
-    struct map names = count_names(request);
+    struct named named;
+    named_init(&named, &request->arena);
+    count_names(body, &named);
     struct list_offsets_response_list_offsets_topic_response *topics =
         list_offsets_response_topics_new(&request->arena, response, body->topics_count);
+    int32_t count = 0;
     for (int32_t t = 0; t < body->topics_count; t++) {
-        const struct list_offsets_request_list_offsets_topic *from = &body->topics[t];
-        topics[t].name = from->name;
-        struct list_offsets_response_list_offsets_partition_response *items =
-            list_offsets_response_list_offsets_topic_response_partitions_new(
-                &request->arena, &topics[t], from->partitions_count);
-        for (int32_t i = 0; i < from->partitions_count; i++) {
-            struct log_time_offset found = {-1, -1, -1};
-            items[i].partition_index = from->partitions[i].partition_index;
-            items[i].error_code =
-                err_to_wire(list_one(request, &names, from->name, &from->partitions[i], &found));
-            items[i].timestamp = found.timestamp;
-            items[i].offset = found.offset;
-            if (request->version >= 4)
-                items[i].leader_epoch = found.leader_epoch;
-        }
+        list_topic(request, &named, &body->topics[t], &topics[count]);
+        count += topics[count].partitions_count > 0 || !body->topics[t].partitions_count;
     }
-    map_fini(&names);
+    response->topics_count = count;
+    named_fini(&named);
     request_reply(request, response);
 }
 

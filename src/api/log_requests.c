@@ -2,6 +2,7 @@
 #include "api/context.h"
 #include "api/families.h"
 #include "api/held.h"
+#include "api/named.h"
 #include "api/request.h"
 #include "meta/topic_name.h"
 #include "wire/api.h"
@@ -66,18 +67,41 @@ static enum err delete_records_of(
     return err;
 }
 
+/* Of a partition named again counts what was said last. */
+static void drop_repeated(struct request *request, struct delete_records_request *body)
+{
+    struct named named;
+    named_init(&named, &request->arena);
+    for (int32_t t = body->topics_count - 1; t >= 0; t--) {
+        struct delete_records_request_delete_records_topic *topic = &body->topics[t];
+        int32_t kept = topic->partitions_count;
+        for (int32_t i = topic->partitions_count - 1; i >= 0; i--) {
+            if (!(*named_count(&named, topic->name, NULL, topic->partitions[i].partition_index))++)
+                topic->partitions[--kept] = topic->partitions[i];
+        }
+        topic->partitions += kept;
+        topic->partitions_count -= kept;
+    }
+    named_fini(&named);
+}
+
 static void delete_records(struct request *request)
 {
+    drop_repeated(request, request->body);
     const struct delete_records_request *body = request->body;
     struct delete_records_response *response = request_response(request);
     struct delete_records_response_delete_records_topic_result *topics =
         delete_records_response_topics_new(&request->arena, response, body->topics_count);
+    int32_t count = 0;
     for (int32_t t = 0; t < body->topics_count; t++) {
         const struct delete_records_request_delete_records_topic *from = &body->topics[t];
-        topics[t].name = from->name;
+        if (!from->partitions_count)
+            continue;
+        struct delete_records_response_delete_records_topic_result *to = &topics[count++];
+        to->name = from->name;
         struct delete_records_response_delete_records_partition_result *items =
             delete_records_response_delete_records_topic_result_partitions_new(
-                &request->arena, &topics[t], from->partitions_count);
+                &request->arena, to, from->partitions_count);
         for (int32_t i = 0; i < from->partitions_count; i++) {
             items[i].partition_index = from->partitions[i].partition_index;
             items[i].low_watermark = -1;
@@ -85,6 +109,7 @@ static void delete_records(struct request *request)
                 request, from->name, &from->partitions[i], &items[i].low_watermark));
         }
     }
+    response->topics_count = count;
     request_reply(request, response);
 }
 

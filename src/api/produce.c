@@ -12,6 +12,7 @@
 #include "api/endpoints.h"
 #include "api/families.h"
 #include "api/held.h"
+#include "api/named.h"
 #include "api/request.h"
 #include "base/mem.h"
 #include "meta/image.h"
@@ -77,6 +78,24 @@ static enum err validate(struct produce *produce, struct partition *partition,
                           &produce->rebuilt, ret_result);
 }
 
+/* Kafka tells where the log starts unless the error came before the log was asked, or is one of
+ * these. */
+static void add_log_start(struct partition *partition, enum err err,
+                          struct produce_response_partition_produce_response *answer)
+{
+    switch (err_to_wire(err)) {
+    case ERR_NOT_LEADER_OR_FOLLOWER:
+    case ERR_KAFKA_STORAGE_ERROR:
+    case ERR_CORRUPT_MESSAGE:
+    case ERR_MESSAGE_TOO_LARGE:
+    case ERR_RECORD_LIST_TOO_LARGE: return;
+    default: break;
+    }
+    struct partition_ends ends;
+    if (!partition_ends(partition, -1, &ends))
+        answer->log_start_offset = ends.log_start;
+}
+
 static void answer_invalid(struct produce *produce, enum err err,
                            const struct validate_result *result,
                            struct produce_response_partition_produce_response *answer)
@@ -119,6 +138,8 @@ static enum err append(struct produce *produce, struct partition *partition,
     enum err err = validate(produce, partition, records, &result);
     if (err) {
         answer_invalid(produce, err, &result, answer);
+        if (result.is_framed)
+            add_log_start(partition, err, answer);
         return err;
     }
     if (batch_is_transactional(result.batch))
@@ -135,10 +156,12 @@ static enum err append(struct produce *produce, struct partition *partition,
             answer->current_leader.leader_epoch = append.leader_epoch;
             produce->hints_leader = true;
         }
+        add_log_start(partition, err, answer);
         return err;
     }
     answer->base_offset = append.appended.offset_first;
-    answer->log_append_time_ms = result.log_append_time_ms;
+    answer->log_append_time_ms =
+        append.appended.duplicate ? append.appended.append_time_ms : result.log_append_time_ms;
     answer->log_start_offset = append.appended.log_start;
     if (produce->body->acks == -1 && append.high_watermark < append.offset_next)
         add_wait(produce, partition, &append, answer);
@@ -293,8 +316,36 @@ static void park(struct produce *produce)
     parked_arm(&produce->parked, io_mono_ns(request->context->io) + timeout_ms * 1000000);
 }
 
+/* Of a partition named again counts what was said last. */
+static void drop_repeated(struct request *request, struct produce_request *body)
+{
+    if (body->topic_data_count == 1 && body->topic_data[0].partition_data_count <= 1)
+        return;
+    struct named named;
+    named_init(&named, &request->arena);
+    int32_t topic_kept = body->topic_data_count;
+    for (int32_t t = body->topic_data_count - 1; t >= 0; t--) {
+        struct produce_request_topic_produce_data *topic = &body->topic_data[t];
+        struct slice name = request->version >= 13 ? SLICE_NULL : topic->name;
+        int32_t count = topic->partition_data_count, kept = count;
+        for (int32_t i = count - 1; i >= 0; i--) {
+            int32_t index = topic->partition_data[i].index;
+            if (!(*named_count(&named, name, &topic->topic_id, index))++)
+                topic->partition_data[--kept] = topic->partition_data[i];
+        }
+        topic->partition_data += kept;
+        topic->partition_data_count -= kept;
+        if (topic->partition_data_count || !count)
+            body->topic_data[--topic_kept] = *topic;
+    }
+    body->topic_data += topic_kept;
+    body->topic_data_count -= topic_kept;
+    named_fini(&named);
+}
+
 static void handle(struct request *request)
 {
+    drop_repeated(request, request->body);
     struct produce *produce = arena_alloc(&request->arena, sizeof *produce);
     produce->request = request;
     produce->body = request->body;

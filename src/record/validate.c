@@ -109,6 +109,7 @@ static enum err frame(struct validation *v, struct slice bytes)
         return err ? err : ERR_INVALID_RECORD;
     v->batch = b;
     v->size = size;
+    v->result->is_framed = true;
     return ERR_NONE;
 }
 

@@ -50,6 +50,7 @@ struct validate_result {
     int64_t log_append_time_ms; /* for the reply: now_ms with LogAppendTime, else -1 */
 
     /* Filled when it fails. Texts are in the arena. */
+    bool is_framed;       /* the bytes hold one batch: what is wrong lies in it */
     struct slice message; /* error_message of the reply; null = none */
     struct validate_record_error *record_errors;
     int32_t record_error_count;

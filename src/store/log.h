@@ -135,7 +135,8 @@ enum log_origin {
 struct log_appended {
     int64_t offset_first; /* of a duplicate: of the batch that is there already */
     int64_t offset_last;
-    int64_t append_time_ms; /* of a topic with LogAppendTime; else -1 */
+    int64_t append_time_ms; /* of a topic with LogAppendTime; else -1. Of a duplicate: the largest
+                               timestamp of the batch that is there, whatever the topic says */
     int64_t log_start;
     bool duplicate; /* nothing was appended */
 };

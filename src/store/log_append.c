@@ -59,7 +59,7 @@ static enum err check_producer(struct log *log, struct appending *a, const struc
             *ret_appended = (struct log_appended){
                 .offset_first = seen->offset_last - seen->offset_delta,
                 .offset_last = seen->offset_last,
-                .append_time_ms = a->append_time_ms < 0 ? -1 : seen->timestamp,
+                .append_time_ms = seen->timestamp,
                 .log_start = log->start,
                 .duplicate = true,
             };

@@ -301,4 +301,43 @@ def listing(k):
     k.each("FindCoordinator", {"Key": "a", "KeyType": 2, "CoordinatorKeys": ["bad"]}, "share", low=1)
 
 
-CASES = [one_member, refused_joins, static_members, two_members, expiry, offsets, listing]
+def named_twice(k):
+    """The same group, topic or partition again."""
+    g = "g-twice"
+    tid, = k.create("g-tw", partitions=2)
+    k.coordinator(g)
+    topic = ("g-tw", tid)
+
+    def doubled(body, key, topics, partitions, change):
+        entry = body[topics][0]
+        more = dict(entry[partitions][0], **change) if change is not None else entry[partitions][0]
+        yield "partition", dict(body, **{topics: [dict(entry, **{
+            partitions: entry[partitions] + [more]})]})
+        yield "topic", dict(body, **{topics: [entry, dict(entry, **{partitions: [more]})]})
+
+    for label, body in doubled(commit(g, -1, "", 5, topic), g, "Topics", "Partitions",
+                               {"CommittedOffset": 7}):
+        for version in (2, 9, 10):
+            k.ask("OffsetCommit", version, body, label)
+            k.ask("OffsetFetch", 9, fetch_offsets(9, g, topic, (0,)), f"after {version} {label}")
+    for version in (1, 7, 8, 9, 10):
+        k.ask("OffsetFetch", version, fetch_offsets(version, g, topic, (0, 0)), "partition")
+        body = fetch_offsets(version, g, topic, (0, 1))
+        entry = body if version < 8 else body["Groups"][0]
+        entry["Topics"] = entry["Topics"] * 2
+        k.ask("OffsetFetch", version, body, "topic")
+        if version >= 8:
+            body = fetch_offsets(version, g, topic, (0,))
+            body["Groups"] *= 2
+            k.ask("OffsetFetch", version, body, "group")
+    gone = {"GroupId": g, "Topics": [{"Name": "g-tw", "Partitions": [{"PartitionIndex": 0}]}]}
+    for label, body in doubled(gone, g, "Topics", "Partitions", {}):
+        k.ask("OffsetDelete", 0, body, label)
+    k.each("DescribeGroups", {"Groups": [g, g]}, "group")
+    k.each("FindCoordinator", {"Key": g, "KeyType": 0, "CoordinatorKeys": [g, g]}, "key", low=4)
+    k.ask("OffsetCommit", 9, commit(g, -1, "", 5, topic), "again")
+    k.each("DeleteGroups", {"GroupsNames": [g, g]}, "group", high=0)
+    k.ask("DeleteGroups", 2, {"GroupsNames": [g, "g-none", g, "g-none"]}, "group")
+
+
+CASES = [named_twice, one_member, refused_joins, static_members, two_members, expiry, offsets, listing]

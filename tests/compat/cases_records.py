@@ -284,4 +284,42 @@ def offsets(k):
     k.ask("Fetch", 17, fetch_of("o-a", tid, 0), "below the start")
 
 
-CASES = [produce, topic_rules, idempotent, fetch, sessions, offsets]
+def named_twice(k):
+    """The same partition again within its topic, and the same topic again."""
+    tid, = k.create("n-a", partitions=2)
+    stamp = now(k)
+    one, two = (kbatch.batch([v] * n, timestamp=stamp) for v, n in ((b"first", 1), (b"second", 2)))
+
+    def doubled(body, topics, partitions, change):
+        inner = dict(body[topics][0][partitions][0], **change)
+        within = dict(body, **{topics: [dict(body[topics][0], **{
+            partitions: body[topics][0][partitions] + [inner]})]})
+        apart = dict(body, **{topics: body[topics] + [
+            dict(body[topics][0], **{partitions: [inner]})]})
+        return ("partition", within), ("topic", apart)
+
+    for label, body in doubled(produce_of("n-a", tid, one), "TopicData", "PartitionData",
+                               {"Records": two}):
+        for version in (3, 12, 13):
+            k.ask("Produce", version, body, label)
+            k.ask("ListOffsets", 8, list_of("n-a", -1), f"end after {version} {label}")
+    for label, body in doubled(fetch_of("n-a", tid, 0), "Topics", "Partitions", {"FetchOffset": 3}):
+        for version in (4, 12, 13):
+            k.ask("Fetch", version, body, label)
+    epoch = {"ReplicaId": -1, "Topics": [{"Topic": "n-a", "Partitions": [
+        {"Partition": 0, "CurrentLeaderEpoch": -1, "LeaderEpoch": 0}]}]}
+    for label, body in doubled(epoch, "Topics", "Partitions", {"LeaderEpoch": 5}):
+        k.each("OffsetForLeaderEpoch", body, label)
+    delete = {"TimeoutMs": 5000, "Topics": [{"Name": "n-a", "Partitions": [
+        {"PartitionIndex": 0, "Offset": 1}]}]}
+    for label, body in doubled(delete, "Topics", "Partitions", {"Offset": 2}):
+        k.each("DeleteRecords", body, label)
+    producers = {"Topics": [{"Name": "n-a", "PartitionIndexes": [0, 0]}]}
+    k.ask("DescribeProducers", 0, producers, "partition")
+    producers["Topics"] *= 2
+    k.ask("DescribeProducers", 0, producers, "topic")
+    k.each("DescribeTopicPartitions", {"Topics": [{"Name": "n-a"}] * 2, "ResponsePartitionLimit": 100},
+           "topic")
+
+
+CASES = [named_twice, produce, topic_rules, idempotent, fetch, sessions, offsets]
