@@ -27,6 +27,33 @@ static void delete_records(void **state)
     harness_end(&h);
 }
 
+/* Of a partition named again counts what was said last. */
+static void delete_records_named_twice(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    assert_int_equal(harness_create(&h, "t", 2), 0);
+    harness_produce(&h, "t", 0, 10);
+    struct delete_records_request body;
+    wire_init(&wire_delete_records_request, &body);
+    struct delete_records_request_delete_records_topic *t =
+        delete_records_request_topics_new(&h.arena, &body, 2);
+    t[0].name = t[1].name = slice_str("t");
+    struct delete_records_request_delete_records_partition *p =
+        delete_records_request_delete_records_topic_partitions_new(&h.arena, &t[0], 2);
+    p[0].offset = 7;
+    p[1].partition_index = 1;
+    p[1].offset = 0;
+    delete_records_request_delete_records_topic_partitions_new(&h.arena, &t[1], 1)->offset = 3;
+    const struct delete_records_response *r = harness_call(&h, WIRE_API_DELETE_RECORDS, 2, &body);
+    assert_int_equal(r->topics_count, 2);
+    assert_int_equal(r->topics[0].partitions_count, 1);
+    assert_int_equal(r->topics[0].partitions[0].partition_index, 1);
+    assert_int_equal(r->topics[1].partitions_count, 1);
+    assert_int_equal(r->topics[1].partitions[0].low_watermark, 3);
+    harness_end(&h);
+}
+
 /* F14: the epoch found and where it ends; an unknown one is (-1, -1). */
 static void epoch_ends(void **state)
 {
@@ -58,6 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(delete_records),
+        cmocka_unit_test(delete_records_named_twice),
         cmocka_unit_test(epoch_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
