@@ -9,12 +9,17 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "conf/config_layers.h"
 
-/* A set of overrides that grows while operations are applied. */
+#include <stdlib.h>
+
+/* A set of overrides that changes while operations are applied. A removed one leaves its place
+ * without a value until set_pairs. */
 struct pair_set {
     struct conf_pair *items;
     int32_t count;
+    struct map places; /* name -> item */
 };
 
 static struct conf_result fail(enum err error, struct slice message)
@@ -44,27 +49,35 @@ static bool type_known(int type)
 
 static void set_put(struct pair_set *set, struct slice name, struct slice value)
 {
-    for (int32_t i = 0; i < set->count; i++) {
-        if (!slice_eq(set->items[i].name, name))
-            continue;
-        if (value.data)
-            set->items[i].value = value;
-        else
-            set->items[i] = set->items[--set->count];
+    struct conf_pair *known = map_get(&set->places, name);
+    if (known) {
+        known->value = value;
         return;
     }
-    if (value.data)
-        set->items[set->count++] = (struct conf_pair){name, value};
+    set->items[set->count] = (struct conf_pair){name, value};
+    map_put(&set->places, name, &set->items[set->count++]);
 }
 
 static struct pair_set set_of(struct conf_pairs current, int32_t more, struct arena *arena)
 {
     struct pair_set set = {
-        arena_array(arena, (size_t)current.count + (size_t)more + 1, sizeof(*set.items)),
-        current.count};
-    if (current.count > 0)
-        memcpy(set.items, current.items, (size_t)current.count * sizeof(*set.items));
+        .items = arena_array(arena, (size_t)current.count + (size_t)more + 1, sizeof(*set.items))};
+    map_init(&set.places);
+    for (int32_t i = 0; i < current.count; i++)
+        set_put(&set, current.items[i].name, current.items[i].value);
     return set;
+}
+
+/* What is in the set in the end; the set takes no more. */
+static struct conf_pairs set_pairs(struct pair_set *set)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < set->count; i++) {
+        if (set->items[i].value.data)
+            set->items[count++] = set->items[i];
+    }
+    map_fini(&set->places);
+    return (struct conf_pairs){set->items, count};
 }
 
 /* --- lists --------------------------------------------------------------------------------------
@@ -165,10 +178,14 @@ static struct conf_result apply_op(enum conf_resource_type type, struct conf_pai
 /* The request itself: no key twice, no value missing. */
 static struct conf_result check_ops(const struct conf_op *ops, int32_t count, struct arena *arena)
 {
+    struct map seen;
+    map_init(&seen);
+    bool repeats = false;
     for (int32_t i = 0; i < count; i++)
-        for (int32_t j = 0; j < i; j++)
-            if (slice_eq(ops[i].name, ops[j].name))
-                return fail(ERR_INVALID_REQUEST, SLICE_LIT("Error due to duplicate config keys"));
+        repeats = map_put(&seen, ops[i].name, &seen) != NULL || repeats;
+    map_fini(&seen);
+    if (repeats)
+        return fail(ERR_INVALID_REQUEST, SLICE_LIT("Error due to duplicate config keys"));
     struct buf b;
     buf_init(&b);
     bool any = false;
@@ -228,29 +245,40 @@ static uint32_t bucket_of(struct slice name, int32_t count)
     return (hash ^ hash >> 16) & (size - 1);
 }
 
+struct placed_name {
+    struct slice name;
+    uint32_t bucket;
+    int32_t order; /* within the bucket */
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct placed_name *x = a, *y = b;
+    if (x->bucket != y->bucket)
+        return x->bucket < y->bucket ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
 /* "<text>: [a, b]" with the names of the set for which `is` holds; no error when there are none. */
 static struct conf_result refuse_names(struct conf_pairs set, bool (*is)(struct slice),
                                        const char *text, struct arena *arena)
 {
-    struct slice *names = arena_array(arena, (size_t)set.count + 1, sizeof(*names));
+    struct placed_name *names = arena_array(arena, (size_t)set.count + 1, sizeof(*names));
     int32_t count = 0;
     for (int32_t i = 0; i < set.count; i++) {
         if (!is(set.items[i].name))
             continue;
-        int32_t at = count++;
-        while (at > 0 &&
-               bucket_of(names[at - 1], set.count) > bucket_of(set.items[i].name, set.count)) {
-            names[at] = names[at - 1];
-            at--;
-        }
-        names[at] = set.items[i].name;
+        names[count] =
+            (struct placed_name){set.items[i].name, bucket_of(set.items[i].name, set.count), count};
+        count++;
     }
     if (count == 0)
         return none;
+    qsort(names, (size_t)count, sizeof(*names), compare_places);
     struct buf b;
     buf_init(&b);
     for (int32_t i = 0; i < count; i++)
-        buf_printf(&b, "%s%.*s", i ? ", " : "", SLICE_FMT(names[i]));
+        buf_printf(&b, "%s%.*s", i ? ", " : "", SLICE_FMT(names[i].name));
     struct slice message = arena_printf(arena, "%s: [%.*s]", text, SLICE_FMT(buf_slice(&b)));
     buf_fini(&b);
     return fail(ERR_INVALID_REQUEST, message);
@@ -603,16 +631,18 @@ struct conf_result conf_alter(enum conf_resource_type type, struct slice name,
     struct pair_set set = set_of(current, op_count, arena);
     struct conf_changes changes = {arena_array(arena, (size_t)op_count + 1, sizeof(*changes.items)),
                                    0};
-    for (int32_t i = 0; i < op_count; i++) {
+    for (int32_t i = 0; i < op_count && !result.error; i++) {
         struct conf_pair pair = {.name = ops[i].name};
         result = apply_op(type, current, &ops[i], arena, &pair.value);
         if (result.error)
-            return result;
+            break;
         if (is_change(type, current, &pair))
             changes.items[changes.count++] = pair;
         set_put(&set, pair.name, pair.value);
     }
-    result = conf_validate(type, name, config, (struct conf_pairs){set.items, set.count}, arena);
+    struct conf_pairs next = set_pairs(&set);
+    if (!result.error)
+        result = conf_validate(type, name, config, next, arena);
     if (!result.error)
         *ret_changes = changes;
     return result;

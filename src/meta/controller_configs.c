@@ -7,6 +7,8 @@
  * the topics concerned (ClearElrRecord). */
 #include "meta/controller_internal.h"
 
+#include "base/map.h"
+
 #include "wire_alter_configs.h"
 #include "wire_incremental_alter_configs.h"
 #include "wire_metadata_records.h"
@@ -121,24 +123,36 @@ static struct conf_result unknown_type(struct controller *c, int8_t type)
 /* ---- IncrementalAlterConfigs ------------------------------------------------------------------
  */
 
-static bool incremental_is_twice(const struct incremental_alter_configs_request *request,
-                                 int32_t index)
+/* The type and name of a resource as a map's key. */
+static struct slice resource_key(struct controller *c, int8_t type, struct slice name)
 {
-    for (int32_t i = 0; i < request->resources_count; i++)
-        if (i != index &&
-            request->resources[i].resource_type == request->resources[index].resource_type &&
-            slice_eq(request->resources[i].resource_name, request->resources[index].resource_name))
-            return true;
-    return false;
+    return arena_printf(c->arena, "%d %.*s", type, SLICE_FMT(name));
+}
+
+/* For each key, whether it stands in the list once more. */
+static bool *find_twice(struct controller *c, const struct slice *keys, int32_t count)
+{
+    bool *twice = arena_array(c->arena, (size_t)count, sizeof *twice);
+    struct map seen;
+    map_init(&seen);
+    for (int32_t i = 0; i < count; i++) {
+        bool *first = map_get(&seen, keys[i]);
+        if (first)
+            *first = twice[i] = true;
+        else
+            map_put(&seen, keys[i], &twice[i]);
+    }
+    map_fini(&seen);
+    return twice;
 }
 
 static struct conf_result incremental_one(struct controller *c,
                                           const struct incremental_alter_configs_request *request,
-                                          int32_t index)
+                                          int32_t index, bool twice)
 {
     const struct incremental_alter_configs_request_alter_configs_resource *resource =
         &request->resources[index];
-    if (incremental_is_twice(request, index))
+    if (twice)
         return no(ERR_INVALID_REQUEST, TEXT_TWICE);
     if (!type_is_known(resource->resource_type))
         return unknown_type(c, resource->resource_type);
@@ -165,8 +179,13 @@ void controller_incremental_alter_configs(struct controller *c,
     struct incremental_alter_configs_response_alter_configs_resource_response *results =
         incremental_alter_configs_response_responses_new(c->arena, response,
                                                          request->resources_count);
+    struct slice *keys = arena_array(c->arena, (size_t)request->resources_count, sizeof *keys);
+    for (int32_t i = 0; i < request->resources_count; i++)
+        keys[i] = resource_key(c, request->resources[i].resource_type,
+                               request->resources[i].resource_name);
+    const bool *twice = find_twice(c, keys, request->resources_count);
     for (int32_t i = 0; i < request->resources_count; i++) {
-        struct conf_result result = incremental_one(c, request, i);
+        struct conf_result result = incremental_one(c, request, i, twice[i]);
         results[i].error_code = err_to_wire(result.error);
         results[i].error_message = result.message;
         results[i].resource_type = request->resources[i].resource_type;
@@ -177,22 +196,13 @@ void controller_incremental_alter_configs(struct controller *c,
 /* ---- AlterConfigs -----------------------------------------------------------------------------
  */
 
-static bool legacy_is_twice(const struct alter_configs_request *request, int32_t index)
-{
-    for (int32_t i = 0; i < request->resources_count; i++)
-        if (i != index &&
-            request->resources[i].resource_type == request->resources[index].resource_type &&
-            slice_eq(request->resources[i].resource_name, request->resources[index].resource_name))
-            return true;
-    return false;
-}
-
 static struct conf_result legacy_one(struct controller *c,
-                                     const struct alter_configs_request *request, int32_t index)
+                                     const struct alter_configs_request *request, int32_t index,
+                                     bool twice)
 {
     const struct alter_configs_request_alter_configs_resource *resource =
         &request->resources[index];
-    if (legacy_is_twice(request, index))
+    if (twice)
         return no(ERR_INVALID_REQUEST, TEXT_TWICE);
     if (!type_is_known(resource->resource_type))
         return unknown_type(c, resource->resource_type);
@@ -216,8 +226,13 @@ void controller_alter_configs(struct controller *c, const struct alter_configs_r
     wire_init(&wire_alter_configs_response, response);
     struct alter_configs_response_alter_configs_resource_response *results =
         alter_configs_response_responses_new(c->arena, response, request->resources_count);
+    struct slice *keys = arena_array(c->arena, (size_t)request->resources_count, sizeof *keys);
+    for (int32_t i = 0; i < request->resources_count; i++)
+        keys[i] = resource_key(c, request->resources[i].resource_type,
+                               request->resources[i].resource_name);
+    const bool *twice = find_twice(c, keys, request->resources_count);
     for (int32_t i = 0; i < request->resources_count; i++) {
-        struct conf_result result = legacy_one(c, request, i);
+        struct conf_result result = legacy_one(c, request, i, twice[i]);
         results[i].error_code = err_to_wire(result.error);
         results[i].error_message = result.message;
         results[i].resource_type = request->resources[i].resource_type;

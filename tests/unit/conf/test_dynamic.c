@@ -161,6 +161,29 @@ static void test_conflict_with_what_is_set(void **state)
                                     "max.compaction.lag.ms (5)");
 }
 
+/* One request may hold very many keys; that must not take quadratic time (the test's limit is a
+ * minute). */
+static void test_many_keys(void **state)
+{
+    (void)state;
+    enum { COUNT = 200000 };
+    struct arena own;
+    arena_init(&own);
+    struct conf_op *ops = arena_array(&own, COUNT, sizeof *ops);
+    for (int i = 0; i < COUNT; i++)
+        ops[i] = (struct conf_op){arena_printf(&own, "listener.name.l.key%d", i), CONF_OP_SET,
+                                  slice_str("1")};
+    struct conf_changes changes;
+    struct conf_result result = conf_alter(CONF_RESOURCE_BROKER, slice_str(""), config, NO_PAIRS,
+                                           ops, COUNT, &own, &changes);
+    assert_int_equal(result.error, ERR_INVALID_REQUEST); /* not at default cluster level */
+    ops[COUNT - 1].name = ops[0].name;
+    result = conf_alter(CONF_RESOURCE_BROKER, slice_str(""), config, NO_PAIRS, ops, COUNT, &own,
+                        &changes);
+    assert_slice_eq(result.message, "Error due to duplicate config keys");
+    arena_fini(&own);
+}
+
 int main(void)
 {
     arena_init(&arena);
@@ -173,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_legacy_replaces_everything),
         cmocka_unit_test(test_conflict_with_what_is_set),
+        cmocka_unit_test(test_many_keys),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     config_unref(config);
