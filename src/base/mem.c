@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,17 @@ void *mem_realloc(void *old, size_t size)
     if (!p)
         out_of_memory(size);
     return p;
+}
+
+void *mem_grow(void *items, size_t *capacity, size_t count, size_t item_size)
+{
+    if (count < *capacity)
+        return items;
+    size_t wanted = *capacity ? *capacity * 2 : 4, size;
+    if (wanted < *capacity || __builtin_mul_overflow(wanted, item_size, &size))
+        out_of_memory(SIZE_MAX);
+    *capacity = wanted;
+    return mem_realloc(items, size);
 }
 
 void *mem_try_alloc(size_t size)

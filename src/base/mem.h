@@ -13,6 +13,9 @@ void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 void *mem_array(size_t count, size_t item_size); /* zeroed; checks the product */
 void *mem_realloc(void *old, size_t size);
+/* Room for one more item in a growing array of `count`: doubles *capacity when it is full (4 items
+ * at first) and returns where the array is now. */
+void *mem_grow(void *items, size_t *capacity, size_t count, size_t item_size);
 void *mem_try_alloc(size_t size);
 void mem_free(void *p); /* accepts NULL */
 char *mem_strdup(const char *text);

@@ -198,3 +198,55 @@ void *pmap_at(const struct pmap *map, size_t index, struct slice *ret_key)
         *ret_key = key_of(n);
     return n->value;
 }
+
+/* ---- differences ---- */
+
+struct diff {
+    void (*changed)(void *context, struct slice key, void *old_value, void *new_value);
+    void *context;
+};
+
+/* The part of a tree with keys strictly between; a null bound is none. */
+static const struct pmap *between(const struct pmap *n, struct slice low, struct slice high)
+{
+    while (n) {
+        if (low.data && slice_cmp(key_of(n), low) <= 0)
+            n = n->right;
+        else if (high.data && slice_cmp(key_of(n), high) >= 0)
+            n = n->left;
+        else
+            break;
+    }
+    return n;
+}
+
+/* The root of higher priority divides both trees. Where neither changed, both have the same nodes
+ * from there on, whatever stands above them. */
+static void diff_between(const struct diff *diff, const struct pmap *old, const struct pmap *new,
+                         struct slice low, struct slice high)
+{
+    old = between(old, low, high);
+    new = between(new, low, high);
+    if (old == new)
+        return;
+    const struct pmap *root = !old || (new &&new->priority > old->priority) ? new : old;
+    struct slice key = key_of(root);
+    const struct pmap *in_old = root == old ? old : find(old, key);
+    const struct pmap *in_new = root == new ? new : find(new, key);
+    /* At the root itself its subtrees are known; elsewhere the bounds find them. */
+    diff_between(diff, in_old == old && old ? old->left : old,
+                 in_new == new &&new ? new->left : new, low, key);
+    void *old_value = in_old ? in_old->value : NULL, *new_value = in_new ? in_new->value : NULL;
+    if (old_value != new_value)
+        diff->changed(diff->context, key, old_value, new_value);
+    diff_between(diff, in_old == old && old ? old->right : old,
+                 in_new == new &&new ? new->right : new, key, high);
+}
+
+void pmap_diff(const struct pmap *old, const struct pmap *new,
+               void (*changed)(void *context, struct slice key, void *old_value, void *new_value),
+               void *context)
+{
+    struct diff diff = {changed, context};
+    diff_between(&diff, old, new, SLICE_NULL, SLICE_NULL);
+}

@@ -36,6 +36,13 @@ size_t pmap_count(const struct pmap *map);
  * at the least key. Returns the value, sets *ret_key; NULL at the end. O(log n) each. */
 void *pmap_seek(const struct pmap *map, struct slice from, bool after, struct slice *ret_key);
 
+/* Calls `changed` for every key whose value differs by pointer between two roots, in no particular
+ * order; a value is NULL where the key is absent. Subtrees that both roots share are skipped, so
+ * the cost is that of the changes (times the depth). The key is borrowed from either root. */
+void pmap_diff(const struct pmap *old, const struct pmap *new,
+               void (*changed)(void *context, struct slice key, void *old_value, void *new_value),
+               void *context);
+
 /* Entry by rank, 0 <= index < count. */
 void *pmap_at(const struct pmap *map, size_t index, struct slice *ret_key);
 

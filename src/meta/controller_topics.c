@@ -326,9 +326,11 @@ static void internal_topic(struct controller *c,
          BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES,
          BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR, true, "delete", "producer"},
     };
-    size_t kind = 0;
-    while (!slice_eq_str(topic->name, kinds[kind].name))
+    size_t kind = 0, kind_count = sizeof kinds / sizeof kinds[0];
+    while (kind < kind_count && !slice_eq_str(topic->name, kinds[kind].name))
         kind++;
+    if (kind == kind_count) /* an internal name without settings of its own */
+        return;
     topic->num_partitions = (int32_t)config_int(config, kinds[kind].partitions);
     topic->replication_factor = (int16_t)config_int(config, kinds[kind].replication);
     struct create_topics_request_creatable_topic_config *entry =

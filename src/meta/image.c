@@ -173,6 +173,27 @@ const struct meta_topic *meta_image_topic_seek(const struct meta_image *image, s
     return pmap_seek(image->topics_by_name, from, after, &key);
 }
 
+struct topics_diff {
+    void (*changed)(void *context, const struct meta_topic *old, const struct meta_topic *new);
+    void *context;
+};
+
+static void topic_changed(void *context, struct slice name, void *old, void *new)
+{
+    (void)name;
+    const struct topics_diff *diff = context;
+    diff->changed(diff->context, old, new);
+}
+
+void meta_image_topics_diff(const struct meta_image *old, const struct meta_image *new,
+                            void (*changed)(void *context, const struct meta_topic *old,
+                                            const struct meta_topic *new),
+                            void *context)
+{
+    struct topics_diff diff = {changed, context};
+    pmap_diff(old->topics_by_name, new->topics_by_name, topic_changed, &diff);
+}
+
 const struct meta_partition *meta_topic_partition(const struct meta_topic *topic, int32_t index)
 {
     return index >= 0 && index < topic->partition_count ? topic->partitions[index] : NULL;
@@ -306,6 +327,27 @@ const struct meta_config *meta_image_config_at(const struct meta_image *image, s
 {
     struct slice key;
     return pmap_at(image->configs, index, &key);
+}
+
+struct configs_diff {
+    void (*changed)(void *context, const struct meta_config *old, const struct meta_config *new);
+    void *context;
+};
+
+static void config_changed(void *context, struct slice key, void *old, void *new)
+{
+    (void)key;
+    const struct configs_diff *diff = context;
+    diff->changed(diff->context, old, new);
+}
+
+void meta_image_configs_diff(const struct meta_image *old, const struct meta_image *new,
+                             void (*changed)(void *context, const struct meta_config *old,
+                                             const struct meta_config *new),
+                             void *context)
+{
+    struct configs_diff diff = {changed, context};
+    pmap_diff(old->configs, new->configs, config_changed, &diff);
 }
 
 struct slice meta_config_get(const struct meta_config *config, struct slice name)

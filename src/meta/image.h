@@ -147,6 +147,12 @@ const struct meta_topic *meta_image_topic_seek(const struct meta_image *image, s
 #define META_IMAGE_FOREACH_TOPIC(topic, image)                                               \
     for (const struct meta_topic *topic = meta_image_topic_seek((image), SLICE_NULL, false); \
          topic; topic = meta_image_topic_seek((image), topic->name, true))
+/* Topics that differ between two images: made (old NULL), deleted (new NULL), or changed; one that
+ * was deleted and made again is one change with two ids. Costs as much as there are changes. */
+void meta_image_topics_diff(const struct meta_image *old, const struct meta_image *new,
+                            void (*changed)(void *context, const struct meta_topic *old,
+                                            const struct meta_topic *new),
+                            void *context);
 /* NULL when the topic has no such partition. */
 const struct meta_partition *meta_topic_partition(const struct meta_topic *topic, int32_t index);
 bool meta_partition_has_replica(const struct meta_partition *partition, int32_t broker_id);
@@ -181,6 +187,11 @@ const struct meta_config *meta_image_config(const struct meta_image *image, int8
                                             struct slice resource);
 size_t meta_image_config_count(const struct meta_image *image);
 const struct meta_config *meta_image_config_at(const struct meta_image *image, size_t index);
+/* Resources whose dynamic settings differ, like meta_image_topics_diff. */
+void meta_image_configs_diff(const struct meta_image *old, const struct meta_image *new,
+                             void (*changed)(void *context, const struct meta_config *old,
+                                             const struct meta_config *new),
+                             void *context);
 /* The null slice when absent. */
 struct slice meta_config_get(const struct meta_config *config, struct slice name);
 

@@ -90,10 +90,7 @@ enum err linux_list_dir(struct io *io, const char *path, char ***ret_names, size
     for (errno = 0; (entry = readdir(dir)); errno = 0) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        if (count == capacity) {
-            capacity = capacity ? capacity * 2 : 16;
-            names = mem_realloc(names, capacity * sizeof *names);
-        }
+        names = mem_grow(names, &capacity, count, sizeof *names);
         names[count++] = mem_strdup(entry->d_name);
     }
     int failed = errno;

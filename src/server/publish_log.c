@@ -42,10 +42,7 @@ static void note_assignment(struct publish_walk *walk, int32_t index, const stru
     const struct log_dir *dir = log_dir_of(log);
     if (!dir || log_dirs_count(walk->context->log_dirs) < 2)
         return;
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 16;
-        list->items = mem_realloc(list->items, (size_t)list->capacity * sizeof *list->items);
-    }
+    list->items = mem_grow(list->items, &list->capacity, list->count, sizeof *list->items);
     list->items[list->count++] =
         (struct controller_assignment){walk->topic->id, index, *log_dir_id(dir)};
 }
@@ -93,7 +90,7 @@ static void decide_assignment(struct quorum_op *op, struct controller *controlle
 {
     struct assignment_op *assignment = LIST_ITEM(op, struct assignment_op, op);
     controller_assign_dirs(controller, assignment->node_id, assignment->list.items,
-                           assignment->list.count);
+                           (int32_t)assignment->list.count);
 }
 
 static void assignment_done(struct quorum_op *op)
@@ -141,10 +138,8 @@ static void find_stray(void *data, struct log *log)
         topic ? meta_topic_partition(topic, log_partition(log)) : NULL;
     if (partition && meta_partition_has_replica(partition, search->context->node_id))
         return;
-    if (search->count == search->capacity) {
-        search->capacity = search->capacity ? 2 * search->capacity : 16;
-        search->strays = mem_realloc(search->strays, search->capacity * sizeof *search->strays);
-    }
+    search->strays =
+        mem_grow(search->strays, &search->capacity, search->count, sizeof(struct log *));
     search->strays[search->count++] = log;
 }
 

@@ -12,7 +12,7 @@
 /* Replicas whose folder the controller must be told. */
 struct publish_assignments {
     struct controller_assignment *items;
-    int32_t count, capacity;
+    size_t count, capacity;
 };
 
 /* One topic being published. */

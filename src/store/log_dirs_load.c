@@ -29,10 +29,8 @@ struct load_worker {
 
 static void add_item(struct loader *loader, struct log_dir *dir, const char *name)
 {
-    if (loader->count == loader->capacity) {
-        loader->capacity = loader->capacity ? loader->capacity * 2 : 64;
-        loader->items = mem_realloc(loader->items, loader->capacity * sizeof *loader->items);
-    }
+    loader->items =
+        mem_grow(loader->items, &loader->capacity, loader->count, sizeof *loader->items);
     loader->items[loader->count++] = (struct load_item){dir, mem_strdup(name)};
 }
 

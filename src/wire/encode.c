@@ -37,10 +37,7 @@ void wire_splices_fini(struct wire_splices *s)
 
 static void splices_add(struct wire_splices *s, size_t at, const struct wire_records *records)
 {
-    if (s->count == s->capacity) {
-        s->capacity = s->capacity ? s->capacity * 2 : 8;
-        s->items = mem_realloc(s->items, s->capacity * sizeof *s->items);
-    }
+    s->items = mem_grow(s->items, &s->capacity, s->count, sizeof *s->items);
     s->items[s->count++] = (struct wire_splice){at, records->ext, records->ext_size};
     s->size += records->ext_size;
 }

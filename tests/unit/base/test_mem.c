@@ -29,11 +29,27 @@ static void printf_and_arrays(void **state)
     mem_free(NULL);
 }
 
+static void arrays_grow_by_doubling(void **state)
+{
+    (void)state;
+    int *items = NULL;
+    size_t capacity = 0;
+    for (int i = 0; i < 100; i++) {
+        items = mem_grow(items, &capacity, (size_t)i, sizeof *items);
+        items[i] = i;
+    }
+    assert_int_equal(capacity, 128);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(items[i], i);
+    mem_free(items);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_nth_try_fails_once),
         cmocka_unit_test(printf_and_arrays),
+        cmocka_unit_test(arrays_grow_by_doubling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
