@@ -57,12 +57,17 @@ class Side:
         value = value.replace(self.node.data, "DIR")
         return BASE64_ID.sub(short_id, value)
 
+    def sort_key(self, item):
+        """Ids that the broker drew count by the name they got, not by their random text."""
+        return [self.text(str(item.get(k))) if k == "MemberId" else str(item.get(k))
+                for k in SORT_KEYS]
+
     def plain(self, value, key=""):
         if isinstance(value, dict):
             return {k: self.plain(v, k) for k, v in value.items()}
         if isinstance(value, list):
             if value and isinstance(value[0], dict):
-                value = sorted(value, key=lambda d: [(str(d.get(k))) for k in SORT_KEYS])
+                value = sorted(value, key=self.sort_key)
             elif key in ("SupportedGroupTypes", "OfflineReplicas", "CoordinatorKeys"):
                 value = sorted(value)
             return [self.plain(v, key) for v in value]

@@ -106,6 +106,21 @@ static void takes_effect(void **state)
     harness_end(&h);
 }
 
+/* Dynamic settings of topics and brokers are in force again after a restart, before anybody asks. */
+static void survives_restart(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    assert_int_equal(alter_one(&h, CONF_RESOURCE_TOPIC, "t", "retention.ms", "5000"), 0);
+    assert_int_equal(alter_one(&h, CONF_RESOURCE_BROKER, "1", "message.max.bytes", "3000"), 0);
+    harness_close(&h);
+    harness_open(&h, NULL);
+    assert_int_equal(config_of(&h, "t").retention_ms, 5000);
+    assert_int_equal(config_of(&h, "t").max_message_size, 3000);
+    harness_end(&h);
+}
+
 /* T9: what AlterConfigs does not name goes back to its default. */
 static void legacy_replaces(void **state)
 {
@@ -139,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mixed),
         cmocka_unit_test(takes_effect),
+        cmocka_unit_test(survives_restart),
         cmocka_unit_test(legacy_replaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
