@@ -41,6 +41,20 @@ void log_config_init(struct log_config *config)
 
 static int64_t serial_last;
 
+/* With flush.messages=1 the high watermark waits for the flush, also for what recovery found: it
+ * was acknowledged, and must be readable at once. */
+static enum err flush_recovered(struct log *log)
+{
+    enum err err = ERR_NONE;
+    struct log_flush flush;
+    while (!err && log->config.flush_messages == 1 && log->recovery_point < log->end &&
+           log_flush_prepare(log, &flush)) {
+        log_flush_run(&flush);
+        err = log_flush_finish(log, &flush);
+    }
+    return err;
+}
+
 enum err log_open(const struct log_open_options *options, struct log **ret_log)
 {
     struct io *io = options->io;
@@ -75,8 +89,14 @@ enum err log_open(const struct log_open_options *options, struct log **ret_log)
     err = log_load(log, options, &recovered);
     if (err)
         goto fail;
-    if (created)
-        log->files_created = true;
+    /* Names that a killed process made may not be on disk yet either; those of the partitions'
+     * folders are synced by log_dirs_load. */
+    if (created || !options->clean)
+        log->names_made++;
+    log->folder_created = created;
+    err = flush_recovered(log);
+    if (err)
+        goto fail;
     log->high_watermark = log->start;
     *ret_log = log;
     return ERR_NONE;
@@ -105,6 +125,8 @@ enum err log_close(struct log *log, bool sync)
         log_flush_run(&flush);
         err = log_flush_finish(log, &flush);
     }
+    if (!err && sync && log->names_made != log->names_synced)
+        err = log_sync_names(log->io, log->path->text, log->folder_created);
     if (err)
         return log_check(log, err, "close");
     log->closed = true;
@@ -344,7 +366,7 @@ enum err log_new_segment(struct log *log, int64_t base)
     }
     log_add_segment(log, segment);
     log_recent_clear(log);
-    log->files_created = true;
+    log->names_made++;
     log->jitter_ms = 0;
     int64_t jitter = log->config.segment_jitter_ms;
     if (jitter > 0) {

@@ -256,7 +256,9 @@ struct log_flush {
     struct io *io;
     struct log_file *files[LOG_FLUSH_FILES_MAX];
     int count;
-    bool sync_dir; /* files were created since the last flush */
+    bool sync_dir;       /* files were created since the last flush */
+    bool sync_parent;    /* ... and the partition's folder */
+    uint32_t names_made; /* as of prepare */
     char *path;
     uint8_t *epochs; /* new leader-epoch-checkpoint; NULL: as it is */
     size_t epochs_size;

@@ -39,7 +39,10 @@ static void list_folder(struct loader *loader, struct log_dir *dir)
     struct io *io = loader->dirs->io;
     char **names;
     size_t count;
-    enum err err = io_list_dir(io, dir->path, &names, &count);
+    /* A killed process may have left folders whose names are not on disk yet. */
+    enum err err = dir->clean ? ERR_NONE : io_sync_dir(io, dir->path);
+    if (!err)
+        err = io_list_dir(io, dir->path, &names, &count);
     if (err) {
         log_dir_fail(dir, "list");
         return;

@@ -3,8 +3,10 @@
  *
  * The recovery point moves when all bytes below it are synced. Indexes are not synced: recovery
  * trusts an index entry only after looking at what it points to. The leader epochs are written out
- * first, because recovery finds only the epochs after the recovery point in batches. One fdatasync
- * serves all who wait (group commit): whoever waits for an offset asks again after a finish. */
+ * first, because recovery finds only the epochs after the recovery point in batches. The names of
+ * new files are synced with them, and that of a new folder: bytes without a name are lost. One
+ * fdatasync serves all who wait (group commit): whoever waits for an offset asks again after a
+ * finish. */
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "os/io.h"
@@ -42,7 +44,9 @@ bool log_flush_prepare(struct log *log, struct log_flush *flush)
         return false;
     *flush = (struct log_flush){.io = log->io, .size = log->unflushed_size};
     flush->path = mem_strdup(log->path->text);
-    flush->sync_dir = log->files_created;
+    flush->names_made = log->names_made;
+    flush->sync_dir = log->names_made != log->names_synced;
+    flush->sync_parent = log->folder_created;
     flush->offset_end = log->end;
     for (uint32_t i = log_segment_index(log, log->recovery_point);
          log->recovery_point < log->end && i < log->segment_count; i++) {
@@ -64,6 +68,18 @@ bool log_flush_prepare(struct log *log, struct log_flush *flush)
     return true;
 }
 
+enum err log_sync_names(struct io *io, const char *path, bool parent_too)
+{
+    enum err err = io_sync_dir(io, path);
+    const char *slash = strrchr(path, '/');
+    if (err || !parent_too || !slash || slash == path)
+        return err;
+    char *parent = slice_to_cstr(slice_of(path, (size_t)(slash - path)));
+    err = io_sync_dir(io, parent);
+    mem_free(parent);
+    return err;
+}
+
 void log_flush_run(struct log_flush *flush)
 {
     enum err err = flush->err;
@@ -75,7 +91,7 @@ void log_flush_run(struct log_flush *flush)
     for (int i = 0; i < flush->count && !err; i++)
         err = io_fdatasync(flush->io, flush->files[i]->fd);
     if (!err && flush->sync_dir)
-        err = io_sync_dir(flush->io, flush->path);
+        err = log_sync_names(flush->io, flush->path, flush->sync_parent);
     flush->err = err;
 }
 
@@ -98,7 +114,8 @@ enum err log_flush_finish(struct log *log, struct log_flush *flush)
     enum err err = flush->err;
     bool epochs = flush->epochs != NULL;
     int64_t offset_end = flush->offset_end, size = flush->size;
-    bool sync_dir = flush->sync_dir;
+    bool sync_dir = flush->sync_dir, sync_parent = flush->sync_parent;
+    uint32_t names_made = flush->names_made;
     end_flush(flush);
     if (!log)
         return err;
@@ -112,8 +129,11 @@ enum err log_flush_finish(struct log *log, struct log_flush *flush)
         offset_end = log->end; /* it was truncated meanwhile */
     if (offset_end > log->recovery_point)
         log->recovery_point = offset_end;
-    if (sync_dir)
-        log->files_created = false;
+    /* Files made after prepare, by a roll say, are still to be synced. */
+    if (sync_dir && (int32_t)(names_made - log->names_synced) > 0)
+        log->names_synced = names_made;
+    if (sync_parent)
+        log->folder_created = false;
     log->unflushed_size = log->unflushed_size > size ? log->unflushed_size - size : 0;
     if (log->recovery_point >= log->end)
         log->unflushed_size = 0;

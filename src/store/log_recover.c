@@ -259,6 +259,10 @@ static enum err walk(struct recovery *r)
              log->path->text, (long long)segment->base, segment->size, r->file_size,
              (long long)r->offset_next);
         err = io_truncate(log->io, fd, segment->size);
+        /* The recovery point may pass this segment without another sync of it: what was cut off
+         * must not come back then. */
+        if (!err)
+            err = io_fdatasync(log->io, fd);
     } else if (err == ERR_NOT_FOUND) {
         err = ERR_NONE;
     }
@@ -298,8 +302,19 @@ static enum err recover(struct log *log, int64_t recovery_point, int64_t *ret_en
 {
     struct recovery r = {.log = log, .window = mem_alloc(SEGMENT_SCAN_HEAP)};
     enum err err = ERR_NONE;
-    for (uint32_t i = log_segment_index(log, recovery_point); i < log->segment_count; i++) {
+    uint32_t first = log_segment_index(log, recovery_point);
+    for (uint32_t i = first; i < log->segment_count; i++) {
         r.segment = log->segments[i];
+        /* A power cut may keep a newer segment and lose the end of this one. Only compaction leaves
+         * holes on purpose. */
+        if (i > first && r.segment->base != r.offset_next && !log->config.cleanup_compact) {
+            diag(DIAG_STORE, DIAG_WARN,
+                 "%s: nothing from offset %lld on; %u segments after it are "
+                 "dropped",
+                 log->path->text, (long long)r.offset_next, log->segment_count - i);
+            err = log_drop_segments(log, i, log->segment_count - i);
+            break;
+        }
         uint32_t size_before = r.segment->size;
         err = recover_segment(&r, recovery_point);
         if (err)
@@ -328,7 +343,7 @@ static enum err find_ends(struct log *log, const struct log_open_options *option
     log->start =
         options->log_start > log->segments[0]->base ? options->log_start : log->segments[0]->base;
     /* A log just made has nothing to recover. */
-    if (!options->clean && !log->files_created) {
+    if (!options->clean && !log->names_made) {
         err = recover(log, recovery_point, &end);
         *ret_recovered = true;
     } else {

@@ -28,7 +28,9 @@ struct log {
     int32_t partition;
     bool failed, closed;
     bool has_topic_id;
-    bool files_created; /* since the last flush: the folder must be synced too */
+    /* Changes of names in the folder, and how many of them a flush made durable. */
+    uint32_t names_made, names_synced;
+    bool folder_created; /* its own name is not durable yet */
     struct uuid topic_id;
     struct log_config config;
     int64_t jitter_ms; /* of the active segment */
@@ -67,6 +69,8 @@ static inline struct segment *log_active(const struct log *log)
     return log->segments[log->segment_count - 1];
 }
 
+/* log_flush.c: makes the names in a partition's folder durable, and the folder's own. */
+enum err log_sync_names(struct io *io, const char *path, bool parent_too);
 /* Takes the log's folder offline when `err` says that the disk failed; passes `err` on. */
 enum err log_check(struct log *log, enum err err, const char *what);
 

@@ -85,6 +85,24 @@ static struct log_dir *emptiest(struct log_dirs *dirs)
     return best;
 }
 
+/* A folder begun and not finished would be found at the next start, beside the log that was then
+ * made elsewhere. */
+static void remove_begun(struct log_dir *dir, const char *path)
+{
+    struct io *io = dir->dirs->io;
+    char **names;
+    size_t count;
+    if (io_list_dir(io, path, &names, &count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        char *file = mem_printf("%s/%s", path, names[i]);
+        io_unlink(io, file);
+        mem_free(file);
+    }
+    io_free_names(names, count);
+    io_rmdir(io, path);
+}
+
 static enum err open_new(struct log_dir *dir, struct slice topic, int32_t partition,
                          const struct uuid *topic_id, const struct log_config *config,
                          struct log **ret_log)
@@ -96,18 +114,22 @@ static enum err open_new(struct log_dir *dir, struct slice topic, int32_t partit
                                        .topic = topic,
                                        .partition = partition,
                                        .config = *config};
-    struct log *log;
+    struct io_stat stat;
+    bool was_there = !io_stat(options.io, path, &stat);
+    struct log *log = NULL;
     enum err err = log_open(&options, &log);
-    mem_free(path);
-    if (err)
-        return log_dir_check(dir, err, "create partition");
-    err = log_set_topic_id(log, topic_id);
-    if (err) {
+    if (!err)
+        err = log_set_topic_id(log, topic_id);
+    if (!err) {
+        *ret_log = log;
+    } else {
         log_free(log);
-        return err;
+        if (!was_there)
+            remove_begun(dir, path);
+        log_dir_check(dir, err, "create partition");
     }
-    *ret_log = log;
-    return ERR_NONE;
+    mem_free(path);
+    return err;
 }
 
 enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slice topic,
