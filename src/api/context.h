@@ -29,6 +29,7 @@ struct api_context {
     struct producer_ids *producer_ids;   /* api/producer_ids.h */
     bool unstable_versions;              /* unstable.api.versions.enable */
     bool advertise_as_reached; /* node endpoints in replies are the address a connection came by */
+    _Atomic int64_t flush_count;   /* flushes of partitions under way; likewise */
     _Atomic int64_t request_count; /* under way; the node waits for them when it stops */
     _Atomic int64_t complained_ns; /* when the last bad request was told; one line a second */
 };

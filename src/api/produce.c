@@ -2,9 +2,10 @@
  *
  * One walk on the connection's loop: for each partition of the request, in order: find it, validate
  * the batch, append it. With acks=0 nothing is answered, and an error closes the connection so that
- * the client asks for metadata again. With acks=1 the answer goes out at once. With acks=all it
- * goes out when the high watermark has passed every batch: usually at once, else the request gives
- * its frame back and parks with a watch on each partition that is behind, until timeout.ms.
+ * the client asks for metadata again. With acks=1 the answer goes out at once (flush.messages=1:
+ * when the flush is done, as acks=all). With acks=all it goes out when the high watermark has
+ * passed every batch: usually at once, else the request gives its frame back and parks with a watch
+ * on each partition that is behind, until timeout.ms.
  *
  * Transactions are not served yet: a transactional id is refused with
  * TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which every client treats as fatal. */
@@ -163,7 +164,8 @@ static enum err append(struct produce *produce, struct partition *partition,
     answer->log_append_time_ms =
         append.appended.duplicate ? append.appended.append_time_ms : result.log_append_time_ms;
     answer->log_start_offset = append.appended.log_start;
-    if (produce->body->acks == -1 && append.high_watermark < append.offset_next)
+    if ((produce->body->acks == -1 && append.high_watermark < append.offset_next) ||
+        (produce->body->acks == 1 && append.flush_waits))
         add_wait(produce, partition, &append, answer);
     return ERR_NONE;
 }

@@ -52,7 +52,7 @@ short err_to_wire(enum err e)
     if (err_is_wire(e))
         return (short)e;
     int code = (int)e;
-    if (code == ERR_IO || code == ERR_DISK_FULL)
+    if (code == ERR_IO || code == ERR_DISK_FULL || code == ERR_TOO_MANY_FILES)
         return ERR_KAFKA_STORAGE_ERROR;
     if (code == ERR_CORRUPT || code == ERR_MALFORMED)
         return ERR_CORRUPT_MESSAGE;

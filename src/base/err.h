@@ -33,7 +33,8 @@ const char *err_name(enum err e);
 bool err_is_wire(enum err e);
 
 /* The wire code to answer with: a local error becomes the Kafka error that clients understand
- * (ERR_IO -> KAFKA_STORAGE_ERROR, ERR_CORRUPT -> CORRUPT_MESSAGE, else UNKNOWN_SERVER_ERROR). */
+ * (ERR_IO, ERR_DISK_FULL, ERR_TOO_MANY_FILES -> KAFKA_STORAGE_ERROR, ERR_CORRUPT ->
+ * CORRUPT_MESSAGE, else UNKNOWN_SERVER_ERROR). */
 short err_to_wire(enum err e);
 
 /* The error of a wire code; an unknown code gives ERR_UNKNOWN_SERVER_ERROR. */

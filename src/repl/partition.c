@@ -60,6 +60,9 @@ static int64_t watermark_bound(const struct partition *partition)
         partition->isr_count <= 1 ? log_end(partition->log) : log_high_watermark(partition->log);
     if (partition->config.flush_messages == 1 && log_recovery_point(partition->log) < bound)
         bound = log_recovery_point(partition->log);
+    /* What was shown once stays visible, also when flush.messages was set to 1 only now. */
+    if (bound < log_high_watermark(partition->log))
+        bound = log_high_watermark(partition->log);
     return bound;
 }
 
@@ -110,6 +113,8 @@ void partition_set_config(struct partition *partition, const struct topic_config
     partition->config = *config;
     if (partition->log) {
         log_set_config(partition->log, log_config);
+        if (log_flush_due(partition->log))
+            partition_flush(partition);
         if (partition->leading)
             advance(partition, INT64_MAX / 2, &woken);
     }
@@ -170,7 +175,10 @@ static void flush_run(struct io_job *job)
         partition_flush(partition);
     lock_release(&partition->lock);
     parked_post(&woken);
+    _Atomic int64_t *flush_count = partition->flush_count;
     partition_unref(partition);
+    if (flush_count)
+        atomic_fetch_sub(flush_count, 1);
 }
 
 bool partition_flush(struct partition *partition)
@@ -179,6 +187,8 @@ bool partition_flush(struct partition *partition)
         return false;
     partition->flushing = true;
     partition_ref(partition);
+    if (partition->flush_count)
+        atomic_fetch_add(partition->flush_count, 1);
     partition->flush_job = (struct io_job){.run = flush_run};
     io_submit(partition->io, &partition->flush_job);
     return true;
@@ -221,6 +231,8 @@ enum err partition_append(struct partition *partition, struct partition_append *
         }
         append->offset_next = append->appended.offset_last + 1;
         append->high_watermark = log_high_watermark(partition->log);
+        append->flush_waits =
+            partition->config.flush_messages == 1 && append->high_watermark < append->offset_next;
     }
     lock_release(&partition->lock);
     parked_post(&woken);

@@ -44,6 +44,7 @@ struct partition {
     /* private */
     struct log_flush flush;
     struct io_job flush_job;
+    _Atomic int64_t *flush_count; /* flushes under way are counted here; NULL = nobody asks */
     atomic_int ref_count;
     struct partition_key *key; /* of the table */
 };
@@ -86,6 +87,7 @@ struct partition_append {
     int32_t leader_id, leader_epoch; /* also on NOT_LEADER_OR_FOLLOWER: for the hints of KIP-951 */
     int64_t offset_next;             /* acks=all: acknowledged when the high watermark is here */
     int64_t high_watermark;          /* now */
+    bool flush_waits; /* flush.messages=1: acks=1 waits for the high watermark, too */
 };
 /* NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, KAFKA_STORAGE_ERROR, and those of log_append. */
 enum err partition_append(struct partition *partition, struct partition_append *append);

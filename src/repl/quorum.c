@@ -31,6 +31,14 @@ struct meta_image *quorum_image(struct quorum *q)
     return image;
 }
 
+struct meta_image *quorum_image_newest(struct quorum *q)
+{
+    lock_take(&q->lock);
+    struct meta_image *image = meta_image_ref(q->newest);
+    lock_release(&q->lock);
+    return image;
+}
+
 /* Takes over the reference; the old root goes to the caller. */
 struct meta_image *quorum_swap_committed(struct quorum *q, struct meta_image *next)
 {

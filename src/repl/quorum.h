@@ -71,6 +71,10 @@ void quorum_submit(struct quorum *quorum, struct quorum_op *op);
 /* The committed image, referenced (meta_image_unref it). Any thread. */
 struct meta_image *quorum_image(struct quorum *quorum);
 
+/* The same with what is not committed yet, referenced. Before quorum_start, when nothing counts as
+ * committed, this is what the folder holds: the configs that logs are loaded with. */
+struct meta_image *quorum_image_newest(struct quorum *quorum);
+
 /* Epoch and identity of this node as broker and controller. Any thread. */
 int64_t quorum_broker_epoch(struct quorum *quorum);
 int32_t quorum_leader(struct quorum *quorum, int32_t *ret_epoch);
