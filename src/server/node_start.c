@@ -265,7 +265,7 @@ enum err node_build(struct node *node, char **ret_text)
 static void load_config(void *data, struct slice topic, struct log_config *ret_config)
 {
     struct node *node = data;
-    struct meta_image *image = quorum_image(node->context.quorum);
+    struct meta_image *image = quorum_image_newest(node->context.quorum);
     struct topic_config topic_config;
     settings_topic(node->static_config, image, topic, &topic_config, ret_config);
     meta_image_unref(image);

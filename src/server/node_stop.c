@@ -49,7 +49,9 @@ static void stop_folders(struct node *node)
 static void drain(struct loop_timer *timer)
 {
     struct node *node = LIST_ITEM(timer, struct node, drain_timer);
-    if (atomic_load(&node->context.request_count) > 0 && node->drain_round++ < DRAIN_ROUNDS_MAX) {
+    int64_t under_way =
+        atomic_load(&node->context.request_count) + atomic_load(&node->context.flush_count);
+    if (under_way > 0 && node->drain_round++ < DRAIN_ROUNDS_MAX) {
         loop_timer_set(node->meta_loop, timer,
                        io_mono_ns(node->options.io) + (int64_t)DRAIN_MS * 1000000);
         return;

@@ -135,6 +135,18 @@ static void publish_deletions(struct publisher *publisher, const struct meta_ima
 
 /* ---- topics ---- */
 
+enum { RETRY_MS = 1000 };
+
+static void retry_logs(struct loop_timer *timer);
+
+/* Partitions without a log are tried again: the disk may have space by then. */
+static void retry_later(struct publisher *publisher)
+{
+    publisher->retry.expired = retry_logs;
+    loop_timer_set(publisher->meta_loop, &publisher->retry,
+                   io_mono_ns(publisher->context->io) + (int64_t)RETRY_MS * 1000000);
+}
+
 static void publish_partition(struct publisher *publisher, struct publish_walk *walk, int32_t index)
 {
     struct api_context *context = publisher->context;
@@ -148,6 +160,12 @@ static void publish_partition(struct publisher *publisher, struct publish_walk *
         if (partition)
             drop_partition(publisher, walk->topic, index);
         return;
+    }
+    if (partition && !partition->log && walk->retrying) {
+        partition_unref(partition_table_remove(context->partitions, partition->topic, index));
+        partition_unref(partition);
+        publisher->log_count--;
+        partition = NULL;
     }
     bool is_new = !partition;
     if (is_new) {
@@ -182,6 +200,7 @@ struct topics_walk {
     struct publisher *publisher;
     const struct meta_image *old, *new;
     struct publish_assignments assignments;
+    bool retrying;
 };
 
 static void publish_topic(void *data, const struct meta_topic *old, const struct meta_topic *topic)
@@ -196,6 +215,7 @@ static void publish_topic(void *data, const struct meta_topic *old, const struct
         .image = topics->new,
         .topic = topic,
         .assignments = &topics->assignments,
+        .retrying = topics->retrying,
         .is_offsets_topic = slice_eq_str(topic->name, TOPIC_CONSUMER_OFFSETS),
     };
     settings_topic(publisher->context->config, topics->new, topic->name, &walk.config,
@@ -204,6 +224,8 @@ static void publish_topic(void *data, const struct meta_topic *old, const struct
         coordinators_set_partition_count(publisher->context->coordinators, topic->partition_count);
     for (int32_t i = 0; i < topic->partition_count; i++)
         publish_partition(publisher, &walk, i);
+    if (walk.log_missing)
+        retry_later(publisher);
 }
 
 static void publish_topics(struct publisher *publisher, const struct meta_image *old,
@@ -214,6 +236,33 @@ static void publish_topics(struct publisher *publisher, const struct meta_image 
     publish_assign(publisher->context, publisher->meta_loop, &walk.assignments);
     if (!meta_image_topic(new, SLICE_LIT(TOPIC_CONSUMER_OFFSETS)))
         coordinators_set_partition_count(publisher->context->coordinators, 0);
+}
+
+static bool misses_log(struct publisher *publisher, const struct meta_topic *topic)
+{
+    bool misses = false;
+    for (int32_t i = 0; i < topic->partition_count && !misses; i++) {
+        struct partition *partition =
+            partition_table_get_id(publisher->context->partitions, &topic->id, i);
+        misses = partition && !partition->log;
+        partition_unref(partition);
+    }
+    return misses;
+}
+
+static void retry_logs(struct loop_timer *timer)
+{
+    struct publisher *publisher = LIST_ITEM(timer, struct publisher, retry);
+    struct meta_image *image = quorum_image(publisher->context->quorum);
+    struct topics_walk walk = {
+        .publisher = publisher, .old = image, .new = image, .retrying = true};
+    META_IMAGE_FOREACH_TOPIC(topic, image)
+    {
+        if (misses_log(publisher, topic))
+            publish_topic(&walk, topic, topic);
+    }
+    publish_assign(publisher->context, publisher->meta_loop, &walk.assignments);
+    meta_image_unref(image);
 }
 
 static void configure_topic(struct publisher *publisher, const struct meta_image *new,
@@ -274,6 +323,7 @@ void publish_image(struct publisher *publisher, const struct meta_image *old,
 void publish_nothing(struct publisher *publisher)
 {
     struct api_context *context = publisher->context;
+    loop_timer_cancel(publisher->meta_loop, &publisher->retry);
     coordinators_resign_all(context->coordinators);
     size_t count;
     struct partition **all = partition_table_all(context->partitions, &count);

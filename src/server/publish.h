@@ -20,7 +20,8 @@ struct publisher {
     struct loop *meta_loop;
     const struct config *static_config;
     int64_t memory_limit;
-    bool is_first; /* logs without a topic are strays, once */
+    bool is_first;           /* logs without a topic are strays, once */
+    struct loop_timer retry; /* a log could not be made: the disk is full, say */
     int32_t log_count;
 };
 

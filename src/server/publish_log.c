@@ -61,13 +61,16 @@ struct partition *publish_new_partition(struct publish_walk *walk, int32_t index
                                        &walk->log_config, &log);
         if (err) {
             log = NULL;
+            walk->log_missing = true;
             diag(DIAG_SERVER, DIAG_ERROR, "the log of %.*s-%d could not be created: %s",
                  SLICE_FMT(name), index, err_name(err));
         }
     }
     struct partition *partition =
         partition_new(context->io, name, &walk->topic->id, index, log, &walk->config);
+    partition->flush_count = &context->flush_count;
     if (log && is_found) {
+        partition_set_config(partition, &walk->config, &walk->log_config);
         int64_t watermark = log_dirs_watermark(context->log_dirs, name, index);
         if (watermark >= 0)
             partition_restore_watermark(partition, watermark);

@@ -24,6 +24,8 @@ struct publish_walk {
     struct log_config log_config;
     struct publish_assignments *assignments;
     bool is_offsets_topic;
+    bool retrying;    /* partitions without a log are made anew */
+    bool log_missing; /* one could not be made now, although its folder is online */
 };
 
 /* The partition with its log, found or made; without one when its folder is offline. */
