@@ -72,7 +72,9 @@ int32_t quorum_leader(struct quorum *q, int32_t *ret_epoch)
 static void run_done(struct loop_task *task)
 {
     struct quorum_op *op = LIST_ITEM(task, struct quorum_op, task);
+    struct meta_image *base = op->base; /* the op goes with its request */
     op->done(op);
+    meta_image_unref(base);
 }
 
 static void post_done(struct quorum_op *op, enum err e)
@@ -294,6 +296,7 @@ static enum err decide(struct quorum *q, struct quorum_op *op)
     meta_records_init(&records);
     buf_init(&batches);
     quorum_controller(q, op->arena, &records, &c);
+    op->base = meta_image_ref(q->newest);
     op->decide(op, &c);
     enum err e = ERR_NONE;
     if (records.count > 0) {
@@ -315,6 +318,7 @@ static enum err decide(struct quorum *q, struct quorum_op *op)
 
 void quorum_submit(struct quorum *q, struct quorum_op *op)
 {
+    op->base = NULL;
     lock_take(&q->lock);
     enum err e = refusal(q);
     bool waits = false;

@@ -23,7 +23,9 @@ struct quorum_op {
     /* Runs on the submitting thread under the controller lock: short, no I/O, no other lock. The
      * controller's arena is `arena` below. */
     void (*decide)(struct quorum_op *op, struct controller *controller);
-    /* Posted to `loop` when committed (error == ERR_NONE) or refused. The response that decide
+    /* The image that decide looked at is kept until done returns, so that responses may hold views
+     * into it, of a topic that they delete for instance.
+     * Posted to `loop` when committed (error == ERR_NONE) or refused. The response that decide
      * filled counts only with ERR_NONE. ERR_NOT_CONTROLLER: this node does not lead (yet, any
      * more); a storage error: the metadata log could not be written. */
     void (*done)(struct quorum_op *op);
@@ -33,6 +35,7 @@ struct quorum_op {
     int64_t offset_next; /* the log end offset that this op waited for */
 
     /* private */
+    struct meta_image *base;
     struct loop_task task;
     struct list link;
 };

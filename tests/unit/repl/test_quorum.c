@@ -2,10 +2,12 @@
 
 #include "base/mem.h"
 #include "conf/config.h"
+#include "meta/image.h"
 #include "os/io_linux.h"
 #include "os/lock.h"
 #include "repl/quorum.h"
 #include "wire_messages.h"
+#include "wire_metadata_records.h"
 
 #include <ftw.h>
 #include <semaphore.h>
@@ -135,6 +137,7 @@ static void stage_fini(struct stage *s)
 struct op {
     struct quorum_op op;
     const char *name;
+    struct slice seen;
     sem_t done;
     enum err result;
 };
@@ -206,6 +209,47 @@ static void a_new_node_is_ready_after_its_start(void **state)
     assert_int_equal(quorum_leader(s.quorum, &epoch), 1);
     assert_int_equal(epoch, 1);
     create(&s, "t");
+    stage_close(&s);
+    stage_fini(&s);
+}
+
+static void decide_look(struct quorum_op *op, struct controller *c)
+{
+    struct op *o = (struct op *)op;
+    const struct meta_topic *topic = meta_image_topic(c->image, slice_str(o->name));
+    assert_non_null(topic);
+    o->seen = topic->name;
+    struct remove_topic_record record;
+    wire_init(&wire_remove_topic_record, &record);
+    record.topic_id = topic->id;
+    meta_records_add(c->records, &wire_remove_topic_record, 0, &record);
+}
+
+static void done_look(struct quorum_op *op)
+{
+    struct op *o = (struct op *)op;
+    assert_true(slice_eq_str(o->seen, o->name)); /* freed memory without the op's reference */
+    sem_post(&o->done);
+}
+
+/* The answer to a deletion may hold views into the image that had the topic. */
+static void the_image_of_a_decision_lives_until_it_is_done(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    create(&s, "t");
+    struct arena arena;
+    arena_init(&arena);
+    struct op o = {.name = "t"};
+    sem_init(&o.done, 0, 0);
+    o.op = (struct quorum_op){
+        .decide = decide_look, .done = done_look, .loop = s.loop, .arena = &arena};
+    quorum_submit(s.quorum, &o.op);
+    sem_wait(&o.done);
+    assert_int_equal(o.op.error, ERR_NONE);
+    arena_fini(&arena);
     stage_close(&s);
     stage_fini(&s);
 }
@@ -440,6 +484,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_node_is_ready_after_its_start),
+        cmocka_unit_test(the_image_of_a_decision_lives_until_it_is_done),
         cmocka_unit_test(changes_survive_a_stop_and_a_kill),
         cmocka_unit_test(many_operations_commit_in_order),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
