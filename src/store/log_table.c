@@ -192,6 +192,12 @@ enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
 
     enum err err = ERR_NONE;
     if (log_dir_online(dir)) {
+        /* A Kafka that starts on this folder before the deletion loads the log once more: without
+         * index files it would complain and recover it. What fails here costs just that. */
+        if (log->segment_count &&
+            segment_write_indexes(log->segments[log->segment_count - 1], true))
+            diag(DIAG_STORE, DIAG_DEBUG, "%s: indexes not written: %s", log->path->text,
+                 io_error_text(dirs->io));
         char *path = deleted_path(log, stray ? "-stray" : "-delete");
         err = io_rename(dirs->io, log->path->text, path);
         if (!err) {
