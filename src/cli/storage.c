@@ -175,14 +175,22 @@ static int info(struct io *io, const struct storage_args *args)
 /* ---- tables -----------------------------------------------------------------------------------
  */
 
+void storage_unknown_version(const char *name, bool production_only)
+{
+    fprintf(stderr, "Unknown metadata.version '%s'. Supported metadata.version are: ", name);
+    for (size_t i = 0; i < meta_version_count(); i++)
+        if (meta_version_at(i)->production || !production_only)
+            fprintf(stderr, "%s%s", i ? ", " : "", meta_version_at(i)->name);
+    fprintf(stderr, "\n");
+}
+
 static int version_mapping(const struct storage_args *args)
 {
     const struct meta_version *version = meta_version_find(33);
     const char *name = args->release_version ? args->release_version : version->name;
     version = meta_version_by_name(slice_str(name));
     if (!version) {
-        fprintf(stderr, "Unknown release version '%s'. Supported versions are: %s to %s\n", name,
-                meta_version_at(0)->name, meta_version_find(33)->name);
+        storage_unknown_version(name, false);
         return 1;
     }
     printf("metadata.version=%d (%s)\n", version->level, name);

@@ -57,35 +57,63 @@ void storage_usage(const char *command, bool to_stderr)
     fprintf(out, "\n");
 }
 
-static bool refuse(const char *command, const char *text, const char *what)
+static bool refuse(const char *command, const char *text)
 {
     storage_usage(command, true);
-    fprintf(stderr, "kafka-storage: error: ");
-    fprintf(stderr, "%s", text);
-    fprintf(stderr, "%s\n", what);
+    fprintf(stderr, "kafka-storage: error: %s\n", text);
     return false;
 }
 
-/* The option that `arg` names; *ret_value is set for "--name=value". */
+static bool refuse_quoted(const char *command, const char *text, const char *what, const char *tail)
+{
+    char *all = mem_printf("%s'%s'%s", text, what, tail);
+    bool no = refuse(command, all);
+    mem_free(all);
+    return no;
+}
+
+static bool refuse_option(const char *command, const struct option *o, const char *text)
+{
+    char *all = mem_printf("argument --%s/-%c%s", o->name, o->letter, text);
+    bool no = refuse(command, all);
+    mem_free(all);
+    return no;
+}
+
+/* The option that `arg` names, by its letter, its name or what begins one name only; *ret_value is
+ * set for "--name=value". */
 static const struct option *find(const char *command, const char *arg, const char **ret_value)
 {
+    const struct option *begun = NULL;
+    int begun_count = 0;
+    bool is_long = arg[0] == '-' && arg[1] == '-' && arg[2] != '\0';
+    size_t size = is_long ? strcspn(arg + 2, "=") : 0;
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option *o = &options[i];
-        size_t size = strlen(o->name);
         if (strcmp(o->command, command) != 0)
             continue;
         if (arg[0] == '-' && arg[1] == o->letter && arg[2] == '\0')
             return o;
-        if (arg[0] != '-' || arg[1] != '-' || strncmp(arg + 2, o->name, size) != 0)
+        if (size == 0 || strncmp(arg + 2, o->name, size) != 0)
             continue;
-        if (arg[2 + size] == '\0')
-            return o;
-        if (arg[2 + size] == '=') {
-            *ret_value = arg + 3 + size;
-            return o;
+        begun = o;
+        begun_count++;
+        if (o->name[size] == '\0') {
+            begun_count = 1;
+            break;
         }
     }
-    return NULL;
+    if (begun_count != 1)
+        return NULL;
+    if (arg[2 + size] == '=')
+        *ret_value = arg + 3 + size;
+    return begun;
+}
+
+/* The options that say where the first controllers come from exclude each other. */
+static bool is_mode(const struct option *o)
+{
+    return o->letter == 's' || o->letter == 'N' || o->letter == 'I';
 }
 
 static bool store(struct storage_args *args, const struct option *o, const char *value)
@@ -102,6 +130,7 @@ static bool store(struct storage_args *args, const struct option *o, const char 
 
 static bool parse_options(int argc, char **argv, struct storage_args *args)
 {
+    const struct option *mode = NULL;
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
             args->help = true;
@@ -110,7 +139,16 @@ static bool parse_options(int argc, char **argv, struct storage_args *args)
         const char *value = NULL;
         const struct option *o = find(args->command, argv[i], &value);
         if (!o)
-            return refuse(args->command, "unrecognized arguments: ", argv[i]);
+            return refuse_quoted(args->command, "unrecognized arguments: ", argv[i], "");
+        if (mode && is_mode(o) && mode != o) {
+            char *with =
+                mem_printf(": not allowed with argument --%s/-%c", mode->name, mode->letter);
+            bool no = refuse_option(args->command, o, with);
+            mem_free(with);
+            return no;
+        }
+        if (is_mode(o))
+            mode = o;
         bool scram = o->offset == offsetof(struct storage_args, scram) && o->kind == FLAG;
         if (o->kind == FLAG) {
             *((bool *)((char *)args + o->offset)) = true;
@@ -120,7 +158,7 @@ static bool parse_options(int argc, char **argv, struct storage_args *args)
         if (!value && i + 1 < argc)
             value = argv[++i];
         if (!value || !store(args, o, value))
-            return refuse(args->command, "expected one argument for --", o->name);
+            return refuse_option(args->command, o, ": expected one argument");
     }
     return true;
 }
@@ -143,28 +181,21 @@ bool storage_parse(int argc, char **argv, struct storage_args *ret_args)
         return true;
     }
     if (argc < 2)
-        return refuse(NULL, "too few arguments", "");
+        return refuse(NULL, "too few arguments");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[1], commands[i]) == 0)
             args.command = commands[i];
     if (!args.command)
-        return refuse(NULL, "invalid choice: ", argv[1]);
+        return refuse_quoted(NULL, "invalid choice: ", argv[1],
+                             " (choose from 'info', 'format', 'version-mapping', "
+                             "'feature-dependencies', 'random-uuid')");
     if (!parse_options(argc, argv, &args))
         return false;
     for (int i = 0; i < OPTION_COUNT && !args.help; i++) {
         const struct option *o = &options[i];
-        if (o->required && strcmp(o->command, args.command) == 0 && !has(&args, o)) {
-            char *what = mem_printf("--%s/-%c is required", o->name, o->letter);
-            bool no = refuse(args.command, "argument ", what);
-            mem_free(what);
-            return no;
-        }
+        if (o->required && strcmp(o->command, args.command) == 0 && !has(&args, o))
+            return refuse_option(args.command, o, " is required");
     }
-    if (args.standalone + args.no_initial_controllers + (args.initial_controllers != NULL) > 1)
-        return refuse(args.command,
-                      "--standalone, --no-initial-controllers and "
-                      "--initial-controllers exclude each other",
-                      "");
     *ret_args = args;
     return true;
 }

@@ -37,12 +37,25 @@ static bool say(const char *text)
 static bool unknown_feature(struct slice name)
 {
     fprintf(stderr, "Unsupported feature: %.*s. Supported features are: ", SLICE_FMT(name));
-    const char *comma = "";
-    for (size_t i = 1; i < feature_count(); i++) {
-        fprintf(stderr, "%s%s", comma, feature_at(i)->name);
-        comma = ", ";
+    struct slice last = SLICE_LIT("");
+    for (size_t left = feature_count() - 1; left > 0; left--) { /* in the order of their names */
+        struct slice next = SLICE_NULL;
+        for (size_t i = 1; i < feature_count(); i++) {
+            struct slice one = slice_str(feature_at(i)->name);
+            if (slice_cmp(one, last) > 0 && (slice_is_null(next) || slice_cmp(one, next) < 0))
+                next = one;
+        }
+        fprintf(stderr, "%s%.*s", last.size ? ", " : "", SLICE_FMT(next));
+        last = next;
     }
     fprintf(stderr, "\n");
+    return false;
+}
+
+static bool bad_feature(struct slice text, const char *why, struct slice what, const char *tail)
+{
+    fprintf(stderr, "Can't parse feature=level string %.*s: %s%.*s%s\n", SLICE_FMT(text), why,
+            SLICE_FMT(what), tail);
     return false;
 }
 
@@ -56,13 +69,21 @@ static bool read_features(struct plan *p)
         struct slice name = slice_trim(slice_sub(text, 0, cut));
         int64_t level;
         if (cut == text.size)
-            return say("Can't parse feature=level string: equals sign not found.");
-        if (!slice_to_i64(slice_trim(slice_sub(text, cut + 1, text.size - cut - 1)), INT16_MIN,
-                          INT16_MAX, &level))
-            return say("Can't parse feature=level string: unable to parse level as a short.");
+            return bad_feature(text, "equals sign not found.", SLICE_LIT(""), "");
+        struct slice number = slice_trim(slice_sub(text, cut + 1, text.size - cut - 1));
+        if (!slice_to_i64(number, INT16_MIN, INT16_MAX, &level))
+            return bad_feature(text, "unable to parse ", number, " as a short.");
         const struct feature *feature = feature_find(name);
         if (!feature)
             return unknown_feature(name);
+        if (slice_eq(name, FEATURE_METADATA_VERSION) && !meta_version_find((int16_t)level)) {
+            fprintf(stderr,
+                    "No MetadataVersion with feature level %d. Valid feature levels are from %d "
+                    "to %d.\n",
+                    (int)level, meta_version_at(0)->level,
+                    meta_version_at(meta_version_count() - 1)->level);
+            return false;
+        }
         if (level < feature->min || level > feature->max) {
             fprintf(stderr, "No feature:%s with feature level %d\n", feature->name, (int)level);
             return false;
@@ -88,12 +109,8 @@ static bool choose_version(struct plan *p)
                    "ambiguity.");
     if (p->args->release_version) {
         p->version = meta_version_by_name(slice_str(p->args->release_version));
-        if (!p->version) {
-            fprintf(stderr,
-                    "Version %s is not a valid version. The minimum version is %s and the "
-                    "maximum version is %s\n",
-                    p->args->release_version, meta_version_at(0)->name,
-                    meta_version_at(meta_version_count() - 1)->name);
+        if (!p->version || !p->version->production) {
+            storage_unknown_version(p->args->release_version, true);
             return false;
         }
     } else {
@@ -129,9 +146,13 @@ static bool check_levels(const struct plan *p)
     if (kraft < 0 || (kraft > 0) == p->dynamic)
         return true;
     fprintf(stderr,
-            "Cannot set kraft.version to %d %s KIP-853 configuration is present. Try removing the "
-            "--feature flag for kraft.version.\n",
-            kraft, kraft > 0 ? "unless" : "if");
+            "Cannot set kraft.version to %d %s controller.quorum.voters is empty and one of the "
+            "flags --standalone, --initial-controllers, or --no-initial-controllers is used. For "
+            "dynamic controllers support, try %s\n",
+            kraft, kraft > 0 ? "unless" : "if",
+            kraft > 0 ? "using one of --standalone, --initial-controllers, or "
+                        "--no-initial-controllers and removing controller.quorum.voters."
+                      : "removing the --feature flag for kraft.version.");
     return false;
 }
 
@@ -178,7 +199,9 @@ static bool parse_voter(struct slice text, struct quorum_format_voter *ret_voter
 
 static bool parse_voters(struct plan *p, const char *text)
 {
-    struct slice rest = slice_str(text);
+    struct slice rest = slice_trim(slice_str(text));
+    if (rest.size == 0)
+        return say("No voters given.");
     while (rest.size > 0) {
         struct slice one;
         if (!cut_at(&rest, ',', false, &one)) {
@@ -190,6 +213,12 @@ static bool parse_voters(struct plan *p, const char *text)
                     "Failed to parse dynamic voter %.*s: it must be "
                     "id@hostname:port:directory\n",
                     SLICE_FMT(one));
+            return false;
+        }
+        for (int32_t i = 0; i < p->voter_count; i++) {
+            if (p->voters[i].id != p->voters[p->voter_count].id)
+                continue;
+            fprintf(stderr, "Node id %d was specified more than once.\n", p->voters[i].id);
             return false;
         }
         p->voter_count++;
@@ -280,10 +309,10 @@ static bool format_one(const struct plan *p, const char *dir)
         config_is_controller(p->config) && slice_eq_str(config_metadata_log_dir(p->config), dir);
     const struct quorum_format_voter *own = own_voter(p);
     const char *kind = "data directory";
-    if (metadata)
-        kind = !p->dynamic ? "metadata directory"
-               : own       ? "dynamic metadata voter directory"
-                           : "dynamic metadata directory";
+    if (slice_eq_str(config_metadata_log_dir(p->config), dir))
+        kind = p->voter_count == 0 ? "metadata directory"
+               : own               ? "dynamic metadata voter directory"
+                                   : "dynamic metadata directory";
     printf("Formatting %s %s with metadata.version %s.\n", kind, dir, p->version->name);
     struct conf_list names = config_list(p->config, BROKER_KEY_CONTROLLER_LISTENER_NAMES);
     struct quorum_format format = {

@@ -30,6 +30,9 @@ struct config *storage_load_config(struct io *io, const char *path);
 char **storage_dirs(const struct config *config, int *ret_count);
 void storage_free_dirs(char **dirs, int count);
 
+/* Says that there is no metadata.version `name`, and which there are. */
+void storage_unknown_version(const char *name, bool production_only);
+
 int storage_format(struct io *io, const struct storage_args *args);
 
 #endif
