@@ -145,7 +145,8 @@ void controller_delete_topics(struct controller *c, const struct delete_topics_r
         if (w->dropped)
             continue;
         struct delete_topics_response_deletable_topic_result *r = &results[at++];
-        r->name = w->topic ? w->topic->name : w->name;
+        /* A copy: the topic goes with the image before the answer is encoded. */
+        r->name = w->topic ? arena_dup(c->arena, w->topic->name) : w->name;
         r->topic_id = w->topic ? w->topic->id : w->id;
         if (!enabled)
             refuse(w, version < 3 ? ERR_INVALID_REQUEST : ERR_TOPIC_DELETION_DISABLED,

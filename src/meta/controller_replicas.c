@@ -56,7 +56,7 @@ static void elect_everywhere(struct controller *c, int8_t type,
     META_IMAGE_FOREACH_TOPIC(topic, c->image)
     {
         struct elect_leaders_response_replica_election_result *t = &topics[at++];
-        t->topic = topic->name;
+        t->topic = arena_dup(c->arena, topic->name); /* outlives the image */
         struct elect_leaders_response_partition_result *results =
             elect_leaders_response_replica_election_result_partition_result_new(
                 c->arena, t, topic->partition_count);
@@ -290,7 +290,7 @@ static void list_topic(struct controller *c, struct slice name, const int32_t *i
     }
     if (found == 0)
         return;
-    t->name = topic->name;
+    t->name = arena_dup(c->arena, topic->name); /* outlives the image */
     t->partitions_count = found;
     response->topics_count++;
 }

@@ -267,8 +267,11 @@ static void partitions_are_added_and_topics_deleted(void **state)
     assert_int_equal(response.responses[1].error_code, ERR_INVALID_REQUEST);
     assert_records(&d, "");
     request.topic_names_count = 2;
+    const uint8_t *in_image = meta_image_topic(d.image, SLICE_LIT("t"))->name.data;
     controller_delete_topics(begin(&d), &request, 5, &response);
+    assert_ptr_not_equal(response.responses[1].name.data, in_image); /* it goes with the topic */
     end(&d);
+    assert_slice_eq(response.responses[1].name, "t");
     assert_int_equal(response.responses[1].error_code, 0);
     assert_records(&d, "9");
     assert_int_equal(meta_image_topic_count(d.image), 0);
