@@ -96,6 +96,12 @@ class Node:
         with open(self.log_path, encoding="utf-8", errors="replace") as f:
             return f.read()
 
+    def take_over(self, other):
+        """Continues on the folders, ports and properties of a node that was stopped."""
+        self.data, self.properties = other.data, other.properties
+        self.port, self.controller_port = other.port, other.controller_port
+        self.bootstrap = other.bootstrap
+
     def stop(self, sig=signal.SIGTERM, seconds=60):
         process, self.process = self.process, None
         if process is None:
