@@ -99,6 +99,7 @@ static const char *decode_body(struct request *request, struct cursor *c)
         return "its request needs too much memory";
     if (err)
         return "malformed request";
+    request_charge(request);
     return NULL;
 }
 

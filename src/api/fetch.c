@@ -313,6 +313,7 @@ static void park(struct fetch *fetch)
     struct request *request = fetch->request;
     drop_ranges(fetch);
     keep_names(fetch);
+    request_charge(request);
     request->parked = fetch;
     request->cancel = cancel;
     parked_init(&fetch->parked, request->loop, fetch->size_min - fetch->size, resume);

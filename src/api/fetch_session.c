@@ -5,12 +5,16 @@
 #include "base/be.h"
 #include "base/mem.h"
 
+#include <stdatomic.h>
+
 enum { NAME_SIZE_MAX = 32767, KEY_SIZE_MAX = NAME_SIZE_MAX + 4 };
 
 struct fetch_sessions {
     struct io *io;
     struct lock lock;
     int32_t session_max;
+    int64_t size_max;
+    _Atomic int64_t size; /* of all partitions kept */
     struct map by_id;
     struct list idle_first;
 };
@@ -18,30 +22,41 @@ struct fetch_sessions {
 /* A partition of a session with its key behind it. */
 struct kept_partition {
     struct fetch_partition partition;
+    size_t key_size;
     uint8_t key[];
 };
 
-struct fetch_sessions *fetch_sessions_new(struct io *io, int32_t session_max)
+struct fetch_sessions *fetch_sessions_new(struct io *io, int32_t session_max, int64_t size_max)
 {
     struct fetch_sessions *sessions = mem_zalloc(sizeof *sessions);
     sessions->io = io;
     sessions->session_max = session_max;
+    sessions->size_max = size_max;
     lock_init(&sessions->lock, LOCK_LEAF);
     map_init(&sessions->by_id);
     list_init(&sessions->idle_first);
     return sessions;
 }
 
-static void free_partition(struct fetch_partition *partition)
+/* What one partition takes, with its place in the map. */
+static int64_t kept_size(size_t key_size)
 {
+    enum { MAP_SHARE = 32 };
+    return (int64_t)(sizeof(struct kept_partition) + key_size + MAP_SHARE);
+}
+
+static void free_partition(struct fetch_session *session, struct fetch_partition *partition)
+{
+    struct kept_partition *kept = LIST_ITEM(partition, struct kept_partition, partition);
+    atomic_fetch_sub(&session->sessions->size, kept_size(kept->key_size));
     partition_unref(partition->partition);
-    mem_free(LIST_ITEM(partition, struct kept_partition, partition));
+    mem_free(kept);
 }
 
 static void session_free(struct fetch_session *session)
 {
     LIST_FOREACH(node, &session->partitions)
-    free_partition(LIST_ITEM(node, struct fetch_partition, link));
+    free_partition(session, LIST_ITEM(node, struct fetch_partition, link));
     map_fini(&session->by_key);
     mem_free(session);
 }
@@ -98,10 +113,17 @@ enum err fetch_sessions_use(struct fetch_sessions *sessions, int32_t id, int32_t
     return err;
 }
 
+static bool is_too_big(const struct fetch_sessions *sessions)
+{
+    return atomic_load(&sessions->size) > sessions->size_max;
+}
+
 /* Lock held. True when there is room now. */
 static bool make_room(struct fetch_sessions *sessions, int64_t now_ms,
                       struct fetch_session **ret_evicted)
 {
+    if (is_too_big(sessions))
+        return false;
     if ((int32_t)map_count(&sessions->by_id) < sessions->session_max)
         return true;
     if (list_empty(&sessions->idle_first))
@@ -117,6 +139,7 @@ struct fetch_session *fetch_sessions_create(struct fetch_sessions *sessions, boo
 {
     struct fetch_session *session = mem_zalloc(sizeof *session);
     session->epoch = 1;
+    session->sessions = sessions;
     session->by_id = by_id;
     session->in_use = true;
     session->used_ms = io_mono_ms(sessions->io);
@@ -149,9 +172,15 @@ void fetch_session_end(struct fetch_sessions *sessions, struct fetch_session *se
     lock_take(&sessions->lock);
     session->in_use = false;
     bool removed = session->removed;
+    struct fetch_session *evicted = NULL;
+    if (is_too_big(sessions) && !list_empty(&sessions->idle_first))
+        evicted =
+            take_out(sessions, LIST_ITEM(sessions->idle_first.next, struct fetch_session, link));
     lock_release(&sessions->lock);
     if (removed)
         session_free(session);
+    if (evicted)
+        session_free(evicted);
 }
 
 void fetch_sessions_remove(struct fetch_sessions *sessions, int32_t id)
@@ -199,6 +228,8 @@ struct fetch_partition *fetch_session_put(struct fetch_session *session,
         return found;
     struct kept_partition *kept = mem_zalloc(sizeof *kept + key.size);
     memcpy(kept->key, key.data, key.size);
+    kept->key_size = key.size;
+    atomic_fetch_add(&session->sessions->size, kept_size(key.size));
     struct fetch_partition *partition = &kept->partition;
     partition->topic_id = like->topic_id;
     if (like->topic.data)
@@ -219,7 +250,7 @@ void fetch_session_drop(struct fetch_session *session, struct slice topic,
     if (!found)
         return;
     list_remove(&found->link);
-    free_partition(found);
+    free_partition(session, found);
 }
 
 void fetch_session_rotate(struct fetch_session *session, struct fetch_partition *partition)

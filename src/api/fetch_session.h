@@ -5,7 +5,9 @@
  * at a time: fetch_sessions_use marks it, fetch_session_end gives it back; between, the request's
  * loop works on it without a lock. A second request for a session in use gets the epoch error that
  * it deserves. Sessions are evicted when the cache is full, the longest unused first, after
- * EVICTION_MS without use; one that is in use goes when it is given back. */
+ * EVICTION_MS without use; one that is in use goes when it is given back. When their partitions
+ * take more memory than the cache may have, there are no new sessions, and the longest unused ones
+ * go. */
 #ifndef KLAMM_API_FETCH_SESSION_H
 #define KLAMM_API_FETCH_SESSION_H
 
@@ -44,6 +46,7 @@ struct fetch_session {
     bool in_use;
     bool removed; /* out of the cache: freed when given back */
     int64_t used_ms;
+    struct fetch_sessions *sessions;
     struct list partitions; /* of struct fetch_partition */
     struct map by_key;      /* of the same */
     struct list link;       /* in the cache, longest unused first */
@@ -51,7 +54,8 @@ struct fetch_session {
 
 enum { FETCH_SESSION_EVICTION_MS = 120000 };
 
-struct fetch_sessions *fetch_sessions_new(struct io *io, int32_t session_max);
+/* At most session_max sessions that take at most about size_max bytes together. */
+struct fetch_sessions *fetch_sessions_new(struct io *io, int32_t session_max, int64_t size_max);
 void fetch_sessions_free(struct fetch_sessions *sessions); /* accepts NULL */
 
 /* The session of an incremental request, marked as in use and moved to its next epoch.

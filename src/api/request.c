@@ -12,6 +12,7 @@
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "net/conn.h"
+#include "net/net.h"
 #include "os/diag.h"
 #include "wire/api.h"
 
@@ -54,6 +55,16 @@ void *request_response(struct request *request)
 void request_free_frame(struct request *request)
 {
     frame_free(&request->frame);
+}
+
+void request_charge(struct request *request)
+{
+    enum { CHARGED_MIN = 64 * 1024 };
+    size_t size = request->arena.used;
+    if (size < CHARGED_MIN || size <= request->charged)
+        return;
+    net_memory_take(request->net, size - request->charged);
+    request->charged = size;
 }
 
 struct slice request_client_host(const struct request *request)
@@ -122,6 +133,8 @@ static void request_free(struct request *request)
     files_release(request);
     frame_free(&request->frame);
     arena_fini(&request->arena);
+    if (request->charged)
+        net_memory_give(request->net, request->charged);
     mem_free(request);
     atomic_fetch_sub(&context->request_count, 1);
 }
@@ -163,6 +176,7 @@ struct request *request_new(struct api_context *context, struct conn *conn, stru
     request->context = context;
     atomic_fetch_add_explicit(&context->request_count, 1, memory_order_relaxed);
     request->conn = conn_ref(conn);
+    request->net = conn_net(conn);
     request->loop = conn_loop(conn);
     request->frame = frame_take(frame);
     request->received_ns = io_mono_ns(context->io);

@@ -53,6 +53,8 @@ struct request {
 
     /* private to request.c and dispatch.c */
     struct frame frame;
+    struct net *net; /* outlives the request */
+    size_t charged;  /* of the arena, in the budget of requests */
     struct request_files *files;
     const void *response;
     enum request_end end;
@@ -73,6 +75,10 @@ void *request_response(struct request *request);
 /* Frees the frame early (after an append; after parsing). Views into it, the body's strings and
  * records, end here: copy into the arena what the reply still needs. */
 void request_free_frame(struct request *request);
+
+/* Counts what the arena holds by now towards the memory of requests (net_memory_take), if it is
+ * much: called once the body is decoded, and by handlers that park after taking more. */
+void request_charge(struct request *request);
 
 /* Bytes of a reply that lie outside of it, such as file ranges. The pieces are taken over: they are
  * released when sent, or when the request ends in another way. The result goes into the `ext` of a

@@ -1,6 +1,7 @@
 /* Wraps malloc; see mem.h for who may fail. Any thread. */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -14,6 +15,15 @@ static _Noreturn void out_of_memory(size_t size)
 {
     fprintf(stderr, "klamm: out of memory: %zu bytes could not be had\n", size);
     abort();
+}
+
+/* Setting the thresholds also ends their growth with the sizes that are freed. Pieces of up to a
+ * megabyte, which requests take and give back all the time, stay below the first. */
+void mem_tune(void)
+{
+    enum { MMAP_THRESHOLD = 2 << 20, TRIM_THRESHOLD = 4 << 20 };
+    mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+    mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
 }
 
 void *mem_alloc(size_t size)

@@ -9,6 +9,10 @@
 
 #include <stddef.h>
 
+/* Large pieces go back to the kernel when they are freed, instead of widening the heap for ever: a
+ * node that once held many large requests is small again after them. First thing in main. */
+void mem_tune(void);
+
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 void *mem_array(size_t count, size_t item_size); /* zeroed; checks the product */

@@ -11,10 +11,12 @@
 
 static int usage(FILE *out)
 {
-    fprintf(out, "usage: klamm server [--data DIR] [--listen HOST:PORT] [--ready-fd N]\n"
-                 "       klamm server [--ready-fd N] server.properties\n"
-                 "       klamm storage format|info|random-uuid ...\n"
-                 "       klamm --version\n");
+    fprintf(out,
+            "usage: klamm server [--data DIR] [--listen HOST:PORT] [--memory BYTES|PERCENT%%]\n"
+            "                    [--ready-fd N]\n"
+            "       klamm server [--memory BYTES|PERCENT%%] [--ready-fd N] server.properties\n"
+            "       klamm storage format|info|random-uuid ...\n"
+            "       klamm --version\n");
     return out == stderr ? 2 : 0;
 }
 
@@ -36,6 +38,7 @@ static int run_server(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    mem_tune();
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("klamm %s\n", KLAMM_VERSION);
         return 0;

@@ -22,15 +22,26 @@ static bool take_below(struct budget *budget, int64_t size, int64_t limit)
     return true;
 }
 
+static int64_t limit_of_small(const struct budget *budget, int64_t limit)
+{
+    int64_t small = limit + limit / 8 + atomic_load(&budget->extra);
+    return small < 2 * limit ? small : 2 * limit;
+}
+
+static bool take_exemption(struct budget *budget, int64_t limit, const void *who)
+{
+    const void *nobody = NULL;
+    return atomic_load(&budget->exempt) == who ||
+           (atomic_load(&budget->held) == 0 && atomic_load(&budget->extra) <= limit / 2 &&
+            atomic_compare_exchange_strong(&budget->exempt, &nobody, who));
+}
+
 bool budget_take(struct budget *budget, size_t size, bool small, const void *who)
 {
     int64_t limit = atomic_load(&budget->limit);
-    if (limit > 0 && !take_below(budget, (int64_t)size, small ? limit + limit / 8 : limit)) {
-        const void *nobody = NULL;
-        bool exempt = atomic_load(&budget->exempt) == who ||
-                      (atomic_load(&budget->held) == 0 &&
-                       atomic_compare_exchange_strong(&budget->exempt, &nobody, who));
-        if (!exempt)
+    if (limit > 0 &&
+        !take_below(budget, (int64_t)size, small ? limit_of_small(budget, limit) : limit)) {
+        if (!take_exemption(budget, limit, who))
             return false;
         atomic_fetch_add(&budget->used, (int64_t)size);
     } else if (limit <= 0) {
@@ -51,6 +62,18 @@ bool budget_release(struct budget *budget, size_t size)
     int64_t before = atomic_fetch_sub(&budget->used, (int64_t)size);
     ENSURE_CMP(before, >=, (int64_t)size);
     return atomic_load(&budget->waiters) > 0;
+}
+
+void budget_extra_take(struct budget *budget, size_t size)
+{
+    atomic_fetch_add(&budget->used, (int64_t)size);
+    atomic_fetch_add(&budget->extra, (int64_t)size);
+}
+
+bool budget_extra_release(struct budget *budget, size_t size)
+{
+    atomic_fetch_sub(&budget->extra, (int64_t)size);
+    return budget_release(budget, size);
 }
 
 bool budget_end_exemption(struct budget *budget, const void *who)

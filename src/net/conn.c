@@ -217,12 +217,34 @@ void conn_resume(struct conn *conn)
     framing_run(conn);
 }
 
+/* Ranges of files are no memory. */
+static void charge(struct conn *conn, const struct outq_item *items, size_t item_count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < item_count; i++)
+        size += items[i].bytes.data ? items[i].bytes.size : 0;
+    if (size < CONN_CHARGED_MIN)
+        return;
+    conn->charged += size;
+    net_memory_take(conn->home->net, size);
+}
+
+static void discharge(struct conn *conn)
+{
+    size_t size = conn->charged;
+    conn->charged = 0;
+    if (size)
+        net_memory_give(conn->home->net, size);
+}
+
 void conn_send(struct conn *conn, const struct outq_item *items, size_t item_count)
 {
-    if (conn->closed)
+    if (conn->closed) {
         outq_release(items, item_count);
-    else
-        outq_put(&conn->outq, items, item_count);
+        return;
+    }
+    charge(conn, items, item_count);
+    outq_put(&conn->outq, items, item_count);
 }
 
 void conn_send_buf(struct conn *conn, struct buf *body)
@@ -334,6 +356,7 @@ void conn_flush(struct conn *conn)
     conn->blocked = !outq_empty(&conn->outq);
     if (!conn->blocked) {
         conn->warm_size = 0;
+        discharge(conn);
         if (conn->close_after_send)
             conn_close(conn);
         return;
@@ -366,6 +389,7 @@ void conn_close(struct conn *conn)
         atomic_fetch_sub(&home->net->budget.waiters, 1);
     }
     framing_drop(conn);
+    discharge(conn);
     if (!conn->read_ahead) /* a worker may be reading a file that the queue keeps open */
         outq_fini(&conn->outq);
     atomic_fetch_sub(&home->conn_count, 1);

@@ -9,6 +9,9 @@
 enum { CONN_TURN_SIZE = 1024 * 1024 };
 /* Replies that may queue up while requests that came together are worked off. */
 enum { CONN_BATCH_SIZE = 64 * 1024 };
+/* Answers that take more memory than this count towards the budget of requests until they are sent.
+ * Smaller ones are few, for a connection has one request under way. */
+enum { CONN_CHARGED_MIN = 64 * 1024 };
 
 struct conn {
     atomic_int refs;
@@ -30,6 +33,7 @@ struct conn {
     struct chunk *stash; /* received bytes of frames that wait for conn_resume */
     size_t stash_from, stash_to;
     struct outq outq;
+    size_t charged;                /* memory of large answers in outq, in the budget */
     size_t warm_size;              /* bytes at the head of outq that were read ahead */
     struct read_ahead *read_ahead; /* under way; outq is kept for it even when closed */
 

@@ -61,8 +61,8 @@ void net_watch_idle(struct net_loop *nl)
     loop_timer_set(nl->loop, &nl->idle_timer, due_ms * 1000000);
 }
 
-/* While others wait for memory: who began a frame and sends no more of it must not keep its part.
- */
+/* While others wait for memory: who began a frame and sends no more of it, or has a large answer
+ * and does not read it, must not keep its part. */
 static void close_stalled(struct net_loop *nl, int64_t before_ms)
 {
     LIST_FOREACH(link, &nl->conns)
@@ -70,12 +70,16 @@ static void close_stalled(struct net_loop *nl, int64_t before_ms)
         struct conn *conn = LIST_ITEM(link, struct conn, lru);
         if (conn->active_ms > before_ms)
             break;
-        if (!conn->body || conn->busy || conn->waits_memory)
+        bool half_read = conn->body && !conn->busy && !conn->waits_memory;
+        bool unread = conn->charged && conn->waits_writable;
+        if (!half_read && !unread)
             continue;
         diag(DIAG_NET, DIAG_WARN,
-             "closing the connection of %s:%u: memory for requests is used up and the rest of its "
-             "request did not come within %d s",
-             conn->peer.host, conn->peer.port, STALLED_MS / 1000);
+             "closing the connection of %s:%u: memory for requests is used up and %s within %d s",
+             conn->peer.host, conn->peer.port,
+             half_read ? "the rest of its request did not come"
+                       : "it read nothing of a large answer",
+             STALLED_MS / 1000);
         count(&nl->net->stalled, 1);
         conn_close(conn);
     }
@@ -119,6 +123,17 @@ void net_wake_waiting(struct net *net)
 void net_release_memory(struct net *net, size_t size)
 {
     if (budget_release(&net->budget, size))
+        net_wake_waiting(net);
+}
+
+void net_memory_take(struct net *net, size_t size)
+{
+    budget_extra_take(&net->budget, size);
+}
+
+void net_memory_give(struct net *net, size_t size)
+{
+    if (budget_extra_release(&net->budget, size))
         net_wake_waiting(net);
 }
 

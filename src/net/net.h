@@ -25,8 +25,9 @@ struct net_config {
     const struct net_ip_limit *ip_limits; /* copied */
     size_t ip_limit_count;
     int64_t idle_max_ms; /* connections.max.idle.ms; < 0 = never */
-    /* queued.max.request.bytes: memory of all frames that are being read or handled. <= 0 = no
-     * limit; the server gives a part of the memory budget instead. */
+    /* queued.max.request.bytes: memory of all frames that are being read or handled, and of what
+     * net_memory_take adds (large decoded requests and answers). <= 0 = no limit; the server gives
+     * a part of the memory budget instead. */
     int64_t queued_size_max;
     /* Frames of at most this size may use a further 1/8 of queued_size_max, so that heartbeats and
      * commits get through when producers have used up the rest. */
@@ -61,8 +62,9 @@ struct net_counters {
     int64_t connections_closed;
     int64_t connections_refused; /* above a limit per address */
     int64_t connections_idle_closed;
-    int64_t connections_stalled_closed; /* half a frame for 10 s while memory was short */
-    int64_t frames_bad;                 /* closed for a size below 0 or above the limit */
+    /* half a frame, or a large answer not read, for 10 s while memory was short */
+    int64_t connections_stalled_closed;
+    int64_t frames_bad; /* closed for a size below 0 or above the limit */
     int64_t frames;
     int64_t received_size, sent_size;
     int64_t queued_size;   /* frame memory in use now */
@@ -82,6 +84,11 @@ void net_stop(struct net *net, void (*done)(void *context), void *context);
 /* After `done`, when all frames are freed, all conns unreferenced and the loops stopped. Accepts
  * NULL. A net that never accepted (a failed start) needs no net_stop. */
 void net_free(struct net *net);
+
+/* Memory that requests and answers take besides their frames, counted with the frames' (see
+ * queued_size_max): never refused, but further frames wait until it is given back. Any thread. */
+void net_memory_take(struct net *net, size_t size);
+void net_memory_give(struct net *net, size_t size);
 
 struct net_counters net_counters(struct net *net); /* any thread */
 struct io *net_io(struct net *net);

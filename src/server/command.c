@@ -34,15 +34,47 @@ static bool take_value(int argc, char *const *argv, int *at, const char *name,
     return true;
 }
 
+/* "268435456", "256k", "256M", "1G" or "25%". */
+static bool parse_memory(const char *text, struct server_options *options)
+{
+    enum { MEMORY_MIN = 16 << 20 };
+    struct slice digits = slice_str(text);
+    char unit = digits.size ? text[digits.size - 1] : '0';
+    int shift = unit == 'k' || unit == 'K'   ? 10
+                : unit == 'm' || unit == 'M' ? 20
+                : unit == 'g' || unit == 'G' ? 30
+                                             : 0;
+    if (shift || unit == '%')
+        digits.size--;
+    int64_t value;
+    if (!slice_to_i64(digits, 1, unit == '%' ? 100 : INT64_MAX >> shift, &value))
+        return false;
+    if (unit == '%') {
+        options->memory_percent = (int)value;
+        return true;
+    }
+    options->memory = value << shift;
+    return options->memory >= MEMORY_MIN;
+}
+
 enum err server_options_parse(int argc, char *const *argv, struct server_options *ret_options,
                               char **ret_text)
 {
     struct server_options options = {.ready_fd = -1};
     for (int i = 0; i < argc; i++) {
-        const char *fd = NULL;
+        const char *fd = NULL, *memory = NULL;
         if (take_value(argc, argv, &i, "--data", &options.data_path) ||
             take_value(argc, argv, &i, "--listen", &options.listen))
             continue;
+        if (take_value(argc, argv, &i, "--memory", &memory)) {
+            if (!parse_memory(memory, &options)) {
+                *ret_text = mem_printf("--memory %s: give bytes (at least 16M; k, M and G are "
+                                       "understood) or a part of the machine's as 1%% to 100%%",
+                                       memory);
+                return ERR_ARGUMENT;
+            }
+            continue;
+        }
         if (take_value(argc, argv, &i, "--ready-fd", &fd)) {
             int64_t value;
             if (!slice_to_i64(slice_str(fd), 0, 65535, &value)) {
@@ -170,6 +202,15 @@ static void on_stopped(void *context, int exit_status)
     latch_open(&process->ended);
 }
 
+/* Bytes asked for; 0 leaves it to the node. */
+static int64_t memory_of(const struct process *process)
+{
+    const struct server_options *options = process->options;
+    if (options->memory_percent)
+        return io_memory_limit(process->io) / 100 * options->memory_percent;
+    return options->memory;
+}
+
 static enum err start(struct process *process, struct loop *loop, struct config **ret_config,
                       char **ret_text)
 {
@@ -181,6 +222,7 @@ static enum err start(struct process *process, struct loop *loop, struct config 
         .io = process->io,
         .loop = loop,
         .config = *ret_config,
+        .memory = memory_of(process),
         .ready = on_ready,
         .stopped = on_stopped,
         .context = process,

@@ -1,6 +1,6 @@
-/* `klamm server [--data DIR] [--listen HOST:PORT] [--ready-fd N] [server.properties]`: the node as
- * a process. With a properties file it is Kafka's node; without one it is a node for one machine,
- * made on the spot in DIR (default ./klamm-data). */
+/* `klamm server [--data DIR] [--listen HOST:PORT] [--memory BYTES|PERCENT%] [--ready-fd N]
+ * [server.properties]`: the node as a process. With a properties file it is Kafka's node; without
+ * one it is a node for one machine, made on the spot in DIR (default ./klamm-data). */
 #ifndef KLAMM_SERVER_COMMAND_H
 #define KLAMM_SERVER_COMMAND_H
 
@@ -12,6 +12,8 @@ struct server_options {
     const char *data_path;       /* --data; NULL = ./klamm-data */
     const char *listen;          /* --listen; NULL = 127.0.0.1:9092 */
     int ready_fd;                /* -1 = none */
+    int64_t memory;              /* --memory in bytes; 0 = not given */
+    int memory_percent;          /* --memory in percent of machine or cgroup; 0 = not given */
 };
 
 /* ERR_ARGUMENT: *ret_text (mem_free) says what is wrong with the words after `server`. */

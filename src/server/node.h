@@ -17,6 +17,7 @@ struct node_options {
     struct io *io;
     struct loop *loop;           /* the metadata loop; the caller's, outlives the node */
     const struct config *config; /* referenced */
+    int64_t memory;              /* bytes the node may use; 0 = a quarter of what there is */
     /* Callbacks run on the metadata loop. */
     void (*ready)(void *context, struct node *node);
     void (*stopped)(void *context, int exit_status);

@@ -25,7 +25,7 @@ struct node {
     struct arena arena; /* texts that live as long as the node */
     struct api_context context;
     struct publisher publisher;
-    int64_t memory_limit;
+    int64_t memory;
 
     struct loop *meta_loop;
     struct loop **loops; /* that serve connections */

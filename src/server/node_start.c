@@ -95,7 +95,7 @@ static enum err bind_one(struct node *node, const struct listener_address *from,
 static enum err bind_all(struct node *node, char **ret_text)
 {
     struct net_handler handler = {.on_frame = on_frame, .on_close = on_close};
-    struct net_config net = settings_net(node->static_config, node->memory_limit);
+    struct net_config net = settings_net(node->static_config, node->memory);
     node->net = net_new(node->options.io, &net, node->loops, node->loop_count, &handler, node);
     const struct listener_list *list = config_listeners(node->static_config);
     enum err err = ERR_NONE;
@@ -227,7 +227,8 @@ static void build_services(struct node *node)
     context->coordinators = coordinators_new(context->io, node->loops, node->loop_count, &coord);
     context->sessions = fetch_sessions_new(
         context->io,
-        (int32_t)config_int(config, BROKER_KEY_MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS));
+        (int32_t)config_int(config, BROKER_KEY_MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS),
+        node->memory / 8);
     node->publisher = (struct publisher){
         .context = context,
         .net = node->net,
@@ -235,7 +236,7 @@ static void build_services(struct node *node)
         .loop_count = node->loop_count,
         .meta_loop = node->meta_loop,
         .static_config = config,
-        .memory_limit = node->memory_limit,
+        .memory = node->memory,
         .is_first = true,
     };
 }
@@ -243,7 +244,9 @@ static void build_services(struct node *node)
 enum err node_build(struct node *node, char **ret_text)
 {
     io_raise_file_limit(node->options.io);
-    node->memory_limit = io_memory_limit(node->options.io);
+    node->memory = node->options.memory;
+    if (node->memory <= 0)
+        node->memory = io_memory_limit(node->options.io) / 4;
     start_loops(node);
     enum err err = open_folders(node, ret_text);
     if (err)

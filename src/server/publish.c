@@ -75,7 +75,7 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     const struct config *before = context->config;
     struct config *config = settings_with_dynamic(publisher->static_config, new);
     context->config = config;
-    struct net_config net = settings_net(config, publisher->memory_limit);
+    struct net_config net = settings_net(config, publisher->memory);
     net_configure(publisher->net, &net);
     struct coord_config coord = settings_coord(config);
     coordinators_configure(context->coordinators, &coord);

@@ -19,7 +19,7 @@ struct publisher {
     int loop_count;
     struct loop *meta_loop;
     const struct config *static_config;
-    int64_t memory_limit;
+    int64_t memory;
     bool is_first;           /* logs without a topic are strays, once */
     struct loop_timer retry; /* a log could not be made: the disk is full, say */
     int32_t log_count;

@@ -11,7 +11,7 @@ static int32_t int32_of(const struct config *config, enum broker_key key)
     return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : (int32_t)value;
 }
 
-struct net_config settings_net(const struct config *config, int64_t memory_limit)
+struct net_config settings_net(const struct config *config, int64_t memory)
 {
     struct net_config net;
     net_config_init(&net);
@@ -20,10 +20,9 @@ struct net_config settings_net(const struct config *config, int64_t memory_limit
     net.connections_per_ip_max = int32_of(config, BROKER_KEY_MAX_CONNECTIONS_PER_IP);
     net.idle_max_ms = config_int(config, BROKER_KEY_CONNECTIONS_MAX_IDLE_MS);
     net.queued_size_max = config_int(config, BROKER_KEY_QUEUED_MAX_REQUEST_BYTES);
-    /* Kafka's default is no limit; here a quarter of the memory budget, which is a quarter of the
-     * machine's, always holds. */
+    /* Kafka's default is no limit; here half of the memory budget always holds. */
     if (net.queued_size_max <= 0)
-        net.queued_size_max = memory_limit / 16;
+        net.queued_size_max = memory / 2;
     if (config_is_static(config, BROKER_KEY_SOCKET_SEND_BUFFER_BYTES))
         net.send_buffer_size = int32_of(config, BROKER_KEY_SOCKET_SEND_BUFFER_BYTES);
     if (config_is_static(config, BROKER_KEY_SOCKET_RECEIVE_BUFFER_BYTES))

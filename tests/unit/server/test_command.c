@@ -31,6 +31,26 @@ static void words(void **state)
     assert_int_equal(parse(0, plain, &o), ERR_NONE);
 }
 
+static void memory(void **state)
+{
+    (void)state;
+    struct server_options o;
+    static const char *const plain[] = {"--memory", "67108864"}, *const unit[] = {"--memory=64M"};
+    static const char *const part[] = {"--memory", "25%"};
+    assert_int_equal(parse(2, plain, &o), ERR_NONE);
+    assert_int_equal(o.memory, 64 << 20);
+    assert_int_equal(parse(1, unit, &o), ERR_NONE);
+    assert_int_equal(o.memory, 64 << 20);
+    assert_int_equal(o.memory_percent, 0);
+    assert_int_equal(parse(2, part, &o), ERR_NONE);
+    assert_int_equal(o.memory_percent, 25);
+    static const char *const wrong[] = {"", "%", "0%", "101%", "1k", "-5", "x", "99999999999999G"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const char *const words[] = {"--memory", wrong[i]};
+        assert_int_equal(parse(2, words, &o), ERR_ARGUMENT);
+    }
+}
+
 static void wrong_words(void **state)
 {
     (void)state;
@@ -49,6 +69,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words),
+        cmocka_unit_test(memory),
         cmocka_unit_test(wrong_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

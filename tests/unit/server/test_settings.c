@@ -32,7 +32,7 @@ static void defaults(void **state)
 {
     (void)state;
     struct config *config = config_of("");
-    struct net_config net = settings_net(config, INT64_C(16) << 30);
+    struct net_config net = settings_net(config, INT64_C(2) << 30);
     assert_int_equal(net.request_size_max, 104857600);
     assert_int_equal(net.idle_max_ms, 600000);
     assert_int_equal(net.send_buffer_size, -1);
