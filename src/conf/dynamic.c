@@ -618,6 +618,17 @@ static struct conf_result check_resource(enum conf_resource_type type, struct sl
     return type == CONF_RESOURCE_BROKER ? check_broker_name(name, config, arena) : none;
 }
 
+/* Kafka has no such limit; but a broker takes names that no table has, each of them is looked at
+ * again with each change, and no resource has a fifth as many keys of its own. */
+static struct conf_result check_count(int32_t count, int32_t before, struct arena *arena)
+{
+    if (count <= CONF_OVERRIDES_MAX || count <= before)
+        return none;
+    return fail(ERR_POLICY_VIOLATION,
+                arena_printf(arena, "A resource may have at most %d configs, not %d.",
+                             CONF_OVERRIDES_MAX, count));
+}
+
 struct conf_result conf_alter(enum conf_resource_type type, struct slice name,
                               const struct config *config, struct conf_pairs current,
                               const struct conf_op *ops, int32_t op_count, struct arena *arena,
@@ -644,6 +655,8 @@ struct conf_result conf_alter(enum conf_resource_type type, struct slice name,
     if (!result.error)
         result = conf_validate(type, name, config, next, arena);
     if (!result.error)
+        result = check_count(next.count, current.count, arena);
+    if (!result.error)
         *ret_changes = changes;
     return result;
 }
@@ -661,6 +674,8 @@ struct conf_result conf_alter_all(enum conf_resource_type type, struct slice nam
         result = check_resource(type, name, config, arena);
     if (!result.error)
         result = conf_validate(type, name, config, wanted, arena);
+    if (!result.error)
+        result = check_count(wanted.count, current.count, arena);
     if (result.error)
         return result;
     size_t room = (size_t)wanted.count + (size_t)current.count + 1;

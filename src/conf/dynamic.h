@@ -37,6 +37,9 @@ enum conf_op_kind {
     CONF_OP_SUBTRACT = 3,
 };
 
+/* Overrides that one resource may have; more are refused with POLICY_VIOLATION. */
+enum { CONF_OVERRIDES_MAX = 2000 };
+
 struct conf_op {
     struct slice name;
     enum conf_op_kind kind;

@@ -136,19 +136,6 @@ struct uuid controller_default_dir(const struct controller *c, int32_t broker_id
     return broker->dir_count == 1 ? broker->dirs[0] : META_DIR_UNASSIGNED;
 }
 
-/* Ids in rising order; lists are short. */
-static int32_t *sorted(struct arena *arena, const int32_t *ids, int32_t count)
-{
-    int32_t *list = id_list_of(arena, ids, count).ids;
-    for (int32_t i = 1; i < count; i++) {
-        int32_t id = list[i], at = i;
-        for (; at > 0 && list[at - 1] > id; at--)
-            list[at] = list[at - 1];
-        list[at] = id;
-    }
-    return list;
-}
-
 enum err controller_check_assignment(struct controller *c, const int32_t *ids, int32_t count,
                                      int32_t replication, struct slice *ret_text)
 {
@@ -156,7 +143,9 @@ enum err controller_check_assignment(struct controller *c, const int32_t *ids, i
         *ret_text = SLICE_LIT("The manual partition assignment includes an empty replica list.");
         return ERR_INVALID_REPLICA_ASSIGNMENT;
     }
-    const int32_t *list = sorted(c->arena, ids, count);
+    struct id_list sorted = id_list_of(c->arena, ids, count);
+    id_list_sort(sorted);
+    const int32_t *list = sorted.ids;
     for (int32_t i = 0; i < count; i++) {
         if (!meta_image_broker(c->image, list[i])) {
             *ret_text = arena_printf(c->arena,

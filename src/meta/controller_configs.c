@@ -118,7 +118,9 @@ static struct conf_result unknown_type(struct controller *c, int8_t type)
     return no(ERR_INVALID_REQUEST, arena_printf(c->arena, "Unknown resource type %d", type));
 }
 
-#define TEXT_TWICE SLICE_LIT("Each resource must appear at most once.")
+/* More changes than one operation may make: refused as a whole, before any is looked at. */
+#define TEXT_TOO_LARGE SLICE_LIT("Unable to perform excessively large batch operation.")
+#define TEXT_TWICE     SLICE_LIT("Each resource must appear at most once.")
 
 /* ---- IncrementalAlterConfigs ------------------------------------------------------------------
  */
@@ -180,12 +182,17 @@ void controller_incremental_alter_configs(struct controller *c,
         incremental_alter_configs_response_responses_new(c->arena, response,
                                                          request->resources_count);
     struct slice *keys = arena_array(c->arena, (size_t)request->resources_count, sizeof *keys);
-    for (int32_t i = 0; i < request->resources_count; i++)
+    int64_t changes = 0;
+    for (int32_t i = 0; i < request->resources_count; i++) {
         keys[i] = resource_key(c, request->resources[i].resource_type,
                                request->resources[i].resource_name);
+        changes += request->resources[i].configs_count;
+    }
+    bool too_many = changes > CONTROLLER_RECORDS_MAX;
     const bool *twice = find_twice(c, keys, request->resources_count);
     for (int32_t i = 0; i < request->resources_count; i++) {
-        struct conf_result result = incremental_one(c, request, i, twice[i]);
+        struct conf_result result = too_many ? no(ERR_POLICY_VIOLATION, TEXT_TOO_LARGE)
+                                             : incremental_one(c, request, i, twice[i]);
         results[i].error_code = err_to_wire(result.error);
         results[i].error_message = result.message;
         results[i].resource_type = request->resources[i].resource_type;
@@ -227,12 +234,17 @@ void controller_alter_configs(struct controller *c, const struct alter_configs_r
     struct alter_configs_response_alter_configs_resource_response *results =
         alter_configs_response_responses_new(c->arena, response, request->resources_count);
     struct slice *keys = arena_array(c->arena, (size_t)request->resources_count, sizeof *keys);
-    for (int32_t i = 0; i < request->resources_count; i++)
+    int64_t changes = 0;
+    for (int32_t i = 0; i < request->resources_count; i++) {
         keys[i] = resource_key(c, request->resources[i].resource_type,
                                request->resources[i].resource_name);
+        changes += request->resources[i].configs_count;
+    }
+    bool too_many = changes > CONTROLLER_RECORDS_MAX;
     const bool *twice = find_twice(c, keys, request->resources_count);
     for (int32_t i = 0; i < request->resources_count; i++) {
-        struct conf_result result = legacy_one(c, request, i, twice[i]);
+        struct conf_result result = too_many ? no(ERR_POLICY_VIOLATION, TEXT_TOO_LARGE)
+                                             : legacy_one(c, request, i, twice[i]);
         results[i].error_code = err_to_wire(result.error);
         results[i].error_message = result.message;
         results[i].resource_type = request->resources[i].resource_type;

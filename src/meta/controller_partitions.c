@@ -250,18 +250,28 @@ static enum err grow_one(struct controller *c,
     return e;
 }
 
-static bool is_repeated(const struct create_partitions_request *request, int32_t index,
-                        bool *ret_first)
+/* For each topic of the request: is it the first of its name, and if so, does the name come again.
+ * One pass, because a request may name a million. */
+struct naming {
+    bool first, repeated;
+};
+
+static struct naming *find_namings(struct controller *c,
+                                   const struct create_partitions_request *request)
 {
-    bool repeated = false;
-    *ret_first = true;
+    struct naming *namings = arena_array(c->arena, (size_t)request->topics_count, sizeof *namings);
+    struct map seen;
+    map_init(&seen);
     for (int32_t i = 0; i < request->topics_count; i++) {
-        if (i == index || !slice_eq(request->topics[i].name, request->topics[index].name))
-            continue;
-        repeated = true;
-        *ret_first = *ret_first && i > index;
+        struct naming *first = map_get(&seen, request->topics[i].name);
+        namings[i].first = !first;
+        if (first)
+            first->repeated = true;
+        else
+            map_put(&seen, request->topics[i].name, &namings[i]);
     }
-    return repeated;
+    map_fini(&seen);
+    return namings;
 }
 
 void controller_create_partitions(struct controller *c,
@@ -271,17 +281,17 @@ void controller_create_partitions(struct controller *c,
     wire_init(&wire_create_partitions_response, response);
     struct create_partitions_response_create_partitions_topic_result *results =
         create_partitions_response_results_new(c->arena, response, request->topics_count);
+    const struct naming *namings = find_namings(c, request);
     int32_t before = c->records->count, at = 0;
     for (int32_t i = 0; i < request->topics_count; i++) {
-        bool first;
-        bool repeated = is_repeated(request, i, &first);
-        if (repeated && !first)
+        if (!namings[i].first)
             continue;
         struct create_partitions_response_create_partitions_topic_result *r = &results[at++];
         int32_t own = c->records->count;
         struct slice text = SLICE_NULL;
-        enum err e = repeated ? say(&text, ERR_INVALID_REQUEST, SLICE_LIT("Duplicate topic name."))
-                              : grow_one(c, &request->topics[i], &text);
+        enum err e = namings[i].repeated
+                         ? say(&text, ERR_INVALID_REQUEST, SLICE_LIT("Duplicate topic name."))
+                         : grow_one(c, &request->topics[i], &text);
         if (e != ERR_NONE)
             meta_records_cut(c->records, own);
         r->name = request->topics[i].name;

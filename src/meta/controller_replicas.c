@@ -138,12 +138,7 @@ static struct id_list joined(struct controller *c, struct id_list a, struct id_l
 
 static struct id_list in_order(struct id_list list)
 {
-    for (int32_t i = 1; i < list.count; i++) {
-        int32_t id = list.ids[i], at = i;
-        for (; at > 0 && list.ids[at - 1] > id; at--)
-            list.ids[at] = list.ids[at - 1];
-        list.ids[at] = id;
-    }
+    id_list_sort(list);
     return list;
 }
 

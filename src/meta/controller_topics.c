@@ -49,26 +49,30 @@ static enum err collect_configs(struct controller *c,
                                 struct conf_pairs *ret_pairs, struct slice *ret_text)
 {
     struct conf_pair *items = arena_array(c->arena, (size_t)topic->configs_count, sizeof *items);
-    int32_t count = 0;
-    struct slice nulls = SLICE_NULL;
+    int32_t count = 0, null_count = 0;
+    struct map places; /* name -> its item */
+    struct buf nulls;
+    map_init(&places);
+    buf_init(&nulls);
     for (int32_t i = 0; i < topic->configs_count; i++) {
         struct slice name = topic->configs[i].name, value = topic->configs[i].value;
         if (slice_is_null(value)) {
-            nulls = slice_is_null(nulls)
-                        ? name
-                        : arena_printf(c->arena, "%.*s,%.*s", SLICE_FMT(nulls), SLICE_FMT(name));
+            buf_put_str(&nulls, null_count++ ? "," : "");
+            buf_put_slice(&nulls, name);
             continue;
         }
-        int32_t at = 0;
-        while (at < count && !slice_eq(items[at].name, name))
-            at++;
-        items[at] = (struct conf_pair){name, value};
-        count += at == count;
+        struct conf_pair *item = map_get(&places, name);
+        if (!item)
+            map_put(&places, name, item = &items[count++]);
+        *item = (struct conf_pair){name, value};
     }
-    if (!slice_is_null(nulls))
-        return fail(ret_text, ERR_INVALID_CONFIG,
-                    arena_printf(c->arena, "Null value not supported for topic configs: %.*s",
-                                 SLICE_FMT(nulls)));
+    map_fini(&places);
+    if (null_count)
+        *ret_text = arena_printf(c->arena, "Null value not supported for topic configs: %.*s",
+                                 SLICE_FMT(buf_slice(&nulls)));
+    buf_fini(&nulls);
+    if (null_count)
+        return ERR_INVALID_CONFIG;
     *ret_pairs = (struct conf_pairs){items, count};
     struct conf_result checked =
         conf_validate(CONF_RESOURCE_TOPIC, topic->name, controller_config(c), *ret_pairs, c->arena);
@@ -184,7 +188,8 @@ static void describe_configs(struct controller *c, struct slice topic, struct co
     create_topics_response_creatable_topic_result_configs_new(c->arena, r, count);
     for (int32_t i = 0; i < count; i++) {
         r->configs[i].name = entries[i].name;
-        r->configs[i].value = entries[i].value;
+        /* Values may be those of the effective configuration, which ends with the decision. */
+        r->configs[i].value = arena_dup(c->arena, entries[i].value);
         r->configs[i].read_only = entries[i].read_only;
         r->configs[i].config_source = (int8_t)entries[i].source;
         r->configs[i].is_sensitive = entries[i].sensitive;

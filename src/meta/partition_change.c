@@ -11,6 +11,8 @@
 #include "meta/features.h"
 #include "wire_metadata_records.h"
 
+#include <stdlib.h>
+
 enum { RECOVERING = 1, LEADER_UNCHANGED = -2 };
 
 /* ---- lists ------------------------------------------------------------------------------------
@@ -36,6 +38,18 @@ struct id_list id_list_of(struct arena *arena, const int32_t *ids, int32_t count
     if (count)
         memcpy(list.ids, ids, (size_t)count * sizeof *ids);
     return list;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void id_list_sort(struct id_list list)
+{
+    if (list.count > 1)
+        qsort(list.ids, (size_t)list.count, sizeof *list.ids, by_id);
 }
 
 struct id_list id_list_without(struct arena *arena, struct id_list list, struct id_list gone)

@@ -184,6 +184,33 @@ static void test_many_keys(void **state)
     arena_fini(&own);
 }
 
+/* A broker takes names that no table has, but not without end; what is there may be taken away. */
+static void test_a_resource_has_a_limit(void **state)
+{
+    (void)state;
+    enum { COUNT = CONF_OVERRIDES_MAX + 1 };
+    struct conf_op *ops = arena_array(&arena, COUNT, sizeof *ops);
+    struct conf_pair *pairs = arena_array(&arena, COUNT + 1, sizeof *pairs);
+    for (int i = 0; i < COUNT; i++) {
+        ops[i] = (struct conf_op){arena_printf(&arena, "mine.%d", i), CONF_OP_SET, SLICE_LIT("1")};
+        pairs[i] = (struct conf_pair){ops[i].name, ops[i].value};
+    }
+    struct conf_changes c = {NULL, 0};
+    struct conf_result result =
+        conf_alter(CONF_RESOURCE_BROKER, SLICE_LIT("1"), config, NO_PAIRS, ops, COUNT, &arena, &c);
+    assert_int_equal(result.error, ERR_POLICY_VIOLATION);
+    assert_slice_eq(result.message, "A resource may have at most 2000 configs, not 2001.");
+    result = conf_alter(CONF_RESOURCE_BROKER, SLICE_LIT("1"), config, NO_PAIRS, ops, COUNT - 1,
+                        &arena, &c);
+    assert_int_equal(result.error, ERR_NONE);
+    assert_int_equal(c.count, COUNT - 1);
+    pairs[COUNT] = (struct conf_pair){SLICE_LIT("mine.last"), SLICE_LIT("1")};
+    ops[0].kind = CONF_OP_DELETE;
+    result = conf_alter(CONF_RESOURCE_BROKER, SLICE_LIT("1"), config,
+                        (struct conf_pairs){pairs, COUNT + 1}, ops, 1, &arena, &c);
+    assert_int_equal(result.error, ERR_NONE);
+}
+
 int main(void)
 {
     arena_init(&arena);
@@ -197,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_legacy_replaces_everything),
         cmocka_unit_test(test_conflict_with_what_is_set),
         cmocka_unit_test(test_many_keys),
+        cmocka_unit_test(test_a_resource_has_a_limit),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     config_unref(config);

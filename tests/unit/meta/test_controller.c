@@ -130,6 +130,44 @@ static struct create_topics_response_creatable_topic_result create(
     return response.topics[0];
 }
 
+/* What one request may name must not cost the square of it, in time or in memory. */
+static void long_lists_cost_no_more_than_their_length(void **state)
+{
+    (void)state;
+    enum { COUNT = 50000 };
+    struct desk d;
+    desk_open(&d, "");
+    struct create_topics_request request;
+    struct create_topics_response response;
+    wire_init(&wire_create_topics_request, &request);
+    struct create_topics_request_creatable_topic *t =
+        create_topics_request_topics_new(&d.kit.arena, &request, 1);
+    t->name = SLICE_LIT("t");
+    t->num_partitions = t->replication_factor = 1;
+    create_topics_request_creatable_topic_configs_new(&d.kit.arena, t, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        t->configs[i].name = arena_printf(&d.kit.arena, "c%d", i);
+        t->configs[i].value = SLICE_NULL;
+    }
+    size_t before = d.kit.arena.used;
+    controller_create_topics(begin(&d), &request, &response);
+    end(&d);
+    assert_int_equal(response.topics[0].error_code, ERR_INVALID_CONFIG);
+    assert_true(d.kit.arena.used - before < 16 * 1024 * 1024);
+
+    struct create_partitions_request grow;
+    struct create_partitions_response grown;
+    wire_init(&wire_create_partitions_request, &grow);
+    create_partitions_request_topics_new(&d.kit.arena, &grow, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        grow.topics[i].name = t->configs[i / 2].name;
+    controller_create_partitions(begin(&d), &grow, &grown);
+    end(&d);
+    assert_int_equal(grown.results_count, COUNT / 2);
+    assert_int_equal(grown.results[0].error_code, ERR_INVALID_REQUEST);
+    desk_close(&d);
+}
+
 /* Error texts below are those of 4.4.0. */
 static void topics_are_created_with_defaults_and_configs(void **state)
 {
@@ -497,6 +535,7 @@ int main(void)
         cmocka_unit_test(partitions_are_added_and_topics_deleted),
         cmocka_unit_test(leaders_over_a_clean_restart),
         cmocka_unit_test(configs_of_resources),
+        cmocka_unit_test(long_lists_cost_no_more_than_their_length),
         cmocka_unit_test(features_go_up_and_down),
         cmocka_unit_test(producer_ids_come_in_blocks),
         cmocka_unit_test(elections_and_reassignments_of_one_node),
