@@ -178,7 +178,7 @@ def check(what, ok, detail=""):
         print(f"ok    {what}", flush=True)
     else:
         failed += 1
-        print(f"FAIL  {what} {detail}".rstrip()[:2000], flush=True)
+        print(f"FAIL  {what} {detail}".rstrip()[:4000], flush=True)
     return bool(ok)
 
 
