@@ -35,13 +35,17 @@ static void end(struct log_deletion *deletion)
     mem_free(deletion);
 }
 
-static enum err remove_segment(struct io *io, const struct segment *segment)
+/* Its log may be deleted meanwhile, which renames the folder: the path is read under the lock. What
+ * is missed then goes with the folder. */
+static enum err remove_segment(struct log_dir *dir, const struct segment *segment)
 {
     char path[SEGMENT_PATH_MAX];
     enum err err = ERR_NONE;
     for (int kind = 0; kind < SEGMENT_FILE_COUNT; kind++) {
+        lock_take(&dir->lock);
         segment_path(segment, (enum segment_file)kind, path);
-        enum err one = io_unlink(io, path);
+        lock_release(&dir->lock);
+        enum err one = io_unlink(dir->dirs->io, path);
         if (one && one != ERR_NOT_FOUND)
             err = one;
     }
@@ -85,12 +89,11 @@ void log_dir_run_deletions(struct log_dir *dir, int64_t now_ms)
 {
     struct log_deletion *deletion;
     while ((deletion = next_due(dir, now_ms))) {
-        enum err err = deletion->segment ? remove_segment(dir->dirs->io, deletion->segment)
+        enum err err = deletion->segment ? remove_segment(dir, deletion->segment)
                                          : remove_folder(dir->dirs->io, deletion->path);
         if (err)
             diag(DIAG_STORE, DIAG_WARN, "%s: deleted files could not be removed: %s",
-                 deletion->segment ? deletion->segment->path->text : deletion->path,
-                 io_error_text(dir->dirs->io));
+                 deletion->path ? deletion->path : dir->path, io_error_text(dir->dirs->io));
         end(deletion);
     }
 }

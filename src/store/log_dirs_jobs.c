@@ -3,8 +3,9 @@
  * forgets idle producers, each at its interval. One job a folder, so that a slow folder delays no
  * other. Also the orderly stop.
  *
- * The timer and job bookkeeping are on the loop; jobs run on workers. A job reaches a log through
- * with_log: table lock, then the log's own lock, then the table lock is let go. */
+ * The timer and job bookkeeping are on the loop; jobs run on workers. A job finds a log under the
+ * table lock, takes the log's own lock and lets the table go: what takes long in one log (retention
+ * renames files) delays no look-up of others. log_detach waits for a job that is in the log. */
 #include "store/log_dir.h"
 
 #include "base/crc32c.h"
@@ -17,34 +18,62 @@
 /* ---- walking ----------------------------------------------------------------------------------
  */
 
-/* Calls `visit` for each log of the folder, under the lock of the log (if it is attached). */
+/* Table lock held. What covers the log: its own lock or, while it is detached, that of the table.
+ */
+static struct lock *take_log(struct log *log)
+{
+    if (log->lock)
+        lock_take(log->lock);
+    return log->lock;
+}
+
+/* Calls `visit` for the logs of the folder, one after the other. One that is created or deleted
+ * meanwhile may be missed, or hide another one: for work that comes again. */
 static void each_log(struct log_dir *dir, void (*visit)(struct log *log, void *context),
                      void *context)
 {
     struct log_dirs *dirs = dir->dirs;
-    for (size_t i = 0;; i++) {
-        lock_take(&dirs->table_lock);
-        if (i >= map_count(&dirs->logs)) {
-            lock_release(&dirs->table_lock);
-            return;
-        }
+    lock_take(&dirs->table_lock);
+    for (size_t i = 0; i < map_count(&dirs->logs); i++) {
         struct log *log = map_at(&dirs->logs, i);
-        struct lock *lock = log->dir == dir ? log->lock : NULL;
-        if (lock)
-            lock_take(lock);
-        if (log->dir == dir)
+        if (log->dir != dir)
+            continue;
+        struct lock *lock = take_log(log);
+        if (!lock) {
             visit(log, context);
+            continue;
+        }
+        lock_release(&dirs->table_lock);
+        visit(log, context);
+        lock_release(lock);
+        lock_take(&dirs->table_lock);
+    }
+    lock_release(&dirs->table_lock);
+}
+
+/* The same while the table stands still, so that none is missed: for visits that are short. */
+static void each_log_at_once(struct log_dir *dir, void (*visit)(struct log *log, void *context),
+                             void *context)
+{
+    struct log_dirs *dirs = dir->dirs;
+    lock_take(&dirs->table_lock);
+    for (size_t i = 0; i < map_count(&dirs->logs); i++) {
+        struct log *log = map_at(&dirs->logs, i);
+        if (log->dir != dir)
+            continue;
+        struct lock *lock = take_log(log);
+        visit(log, context);
         if (lock)
             lock_release(lock);
-        lock_release(&dirs->table_lock);
     }
+    lock_release(&dirs->table_lock);
 }
 
 /* ---- flushing ---------------------------------------------------------------------------------
  */
 
 struct flush_pick {
-    struct log *log;
+    char *name; /* the key in the table: the log may be deleted meanwhile */
     int64_t serial;
     struct log_flush flush;
 };
@@ -74,11 +103,9 @@ static bool pick(struct log_dir *dir, int64_t now_ms, uint32_t *left, struct flu
         if (!node)
             break;
         struct log *log = LIST_ITEM(node, struct log, dirty_link);
-        struct lock *lock = log->lock;
-        if (lock)
-            lock_take(lock);
+        struct lock *lock = take_log(log);
         if (flush_wanted(log, now_ms) && log_flush_prepare(log, &ret_pick->flush)) {
-            ret_pick->log = log;
+            ret_pick->name = mem_strdup(log->name);
             ret_pick->serial = log->serial;
             picked = true;
         } else if (log->recovery_point < log->end || log->epochs.dirty) {
@@ -91,33 +118,23 @@ static bool pick(struct log_dir *dir, int64_t now_ms, uint32_t *left, struct flu
     return picked;
 }
 
-static bool still_there(struct log_dirs *dirs, const struct flush_pick *p)
-{
-    for (size_t i = 0; i < map_count(&dirs->logs); i++) {
-        struct log *log = map_at(&dirs->logs, i);
-        if (log == p->log)
-            return log->serial == p->serial;
-    }
-    return false;
-}
-
 static void finish_flush(struct log_dir *dir, struct flush_pick *p)
 {
     struct log_dirs *dirs = dir->dirs;
     lock_take(&dirs->table_lock);
-    if (!still_there(dirs, p)) {
+    struct log *log = map_get(&dirs->logs, slice_str(p->name));
+    if (!log || log->serial != p->serial) {
         log_flush_finish(NULL, &p->flush);
     } else {
-        struct lock *lock = p->log->lock;
-        if (lock)
-            lock_take(lock);
-        enum err err = log_flush_finish(p->log, &p->flush);
-        if (err != ERR_IO && (p->log->recovery_point < p->log->end || p->log->epochs.dirty))
-            log_dir_mark_dirty(dir, p->log);
+        struct lock *lock = take_log(log);
+        enum err err = log_flush_finish(log, &p->flush);
+        if (err != ERR_IO && (log->recovery_point < log->end || log->epochs.dirty))
+            log_dir_mark_dirty(dir, log);
         if (lock)
             lock_release(lock);
     }
     lock_release(&dirs->table_lock);
+    mem_free(p->name);
 }
 
 static uint32_t count_dirty(struct log_dir *dir)
@@ -164,7 +181,7 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
     struct checkpoint checkpoints[CHECKPOINT_COUNT];
     for (int i = 0; i < CHECKPOINT_COUNT; i++)
         checkpoint_init(&checkpoints[i]);
-    each_log(dir, note, checkpoints);
+    each_log_at_once(dir, note, checkpoints);
     enum err err = ERR_NONE;
     for (int i = 0; i < CHECKPOINT_COUNT; i++) {
         struct slice text = buf_slice(&checkpoints[i].text);

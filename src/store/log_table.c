@@ -1,7 +1,7 @@
 /* The table of a node's logs: finding, creating, deleting, walking; attaching a log to the lock of
  * its partition. The table's lock (LOCK_TABLE) covers it, and also each log's `lock` pointer: a
- * background job holds it until it has taken the log's own lock, and log_detach takes it, so that
- * on return from log_detach no job is in the log. */
+ * background job holds it until it has taken the log's own lock. log_detach takes the pointer away
+ * under it and then waits for that lock once, so that on return no job is in the log. */
 #include "store/log_dir.h"
 
 #include "base/ensure.h"
@@ -31,8 +31,13 @@ void log_detach(struct log *log)
     }
     struct log_dirs *dirs = log->dir->dirs;
     lock_take(&dirs->table_lock);
+    struct lock *lock = log->lock;
     __atomic_store_n(&log->lock, NULL, __ATOMIC_RELEASE);
     lock_release(&dirs->table_lock);
+    if (!lock)
+        return;
+    lock_take(lock);
+    lock_release(lock);
 }
 
 struct log *log_dirs_get(struct log_dirs *dirs, struct slice topic, int32_t partition)
@@ -183,9 +188,9 @@ static char *deleted_path(struct log *log, const char *suffix)
 enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
 {
     struct log_dir *dir = log->dir;
+    log_detach(log);
     lock_take(&dirs->table_lock);
     ENSURE(map_remove(&dirs->logs, slice_str(log->name)) == log);
-    log->lock = NULL;
     dir->log_count--;
     log_dir_forget(dir, log);
     lock_release(&dirs->table_lock);
@@ -201,9 +206,11 @@ enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
         char *path = deleted_path(log, stray ? "-stray" : "-delete");
         err = io_rename(dirs->io, log->path->text, path);
         if (!err) {
-            /* Segments that readers or the deletion queue still hold find their files there. */
+            /* Segments that the deletion queue still holds find their files there. */
+            lock_take(&dir->lock);
             char *before = log->path->text;
             log->path->text = path;
+            lock_release(&dir->lock);
             mem_free(before);
             if (!stray)
                 log_dir_delete_folder_later(dir, path, log->config.file_delete_delay_ms);

@@ -25,7 +25,8 @@ enum segment_file {
 
 enum { SEGMENT_PATH_MAX = 4096, SEGMENT_NAME_DIGITS = 20 };
 
-/* The folder of a partition, shared by its segments; renamed when the partition is deleted. */
+/* The folder of a partition, shared by its segments; renamed when the partition is deleted: `text`
+ * changes under the log folder's lock then, when nobody is in the log any more. */
 struct log_path {
     uint32_t refs;
     char *text;
