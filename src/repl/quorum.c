@@ -7,7 +7,7 @@
  * served by the next one (group commit).
  *
  * A log that cannot be written ends the driver's work: all waiting and later operations get the
- * error, committed metadata stays readable.
+ * error, committed metadata stays readable; the owner is told and ends the node.
  *
  * No NoOpRecord is written while nothing happens: Kafka appends one each 500 ms so that followers
  * and observers see the high watermark move; a quorum of one has neither, and an idle node should
@@ -84,11 +84,13 @@ static void post_done(struct quorum_op *op, enum err e)
     loop_post(op->loop, &op->task);
 }
 
-void quorum_post_ops(struct list *ops, enum err e)
+void quorum_post_ops(struct list *ops)
 {
     struct list *node;
-    while ((node = list_pop_front(ops)))
-        post_done(LIST_ITEM(node, struct quorum_op, link), e);
+    while ((node = list_pop_front(ops))) {
+        struct quorum_op *op = LIST_ITEM(node, struct quorum_op, link);
+        post_done(op, op->error);
+    }
 }
 
 /* ---- appending --------------------------------------------------------------------------------
@@ -198,8 +200,10 @@ void quorum_take_ops(struct quorum *q, struct list *ret_ops)
 {
     while (!list_empty(&q->ops)) {
         struct quorum_op *op = LIST_ITEM(q->ops.next, struct quorum_op, link);
-        if (op->offset_next > q->raft.high_watermark && q->failed == ERR_NONE)
+        bool committed = op->offset_next <= q->raft.high_watermark;
+        if (!committed && q->failed == ERR_NONE)
             break;
+        op->error = committed ? ERR_NONE : q->failed;
         list_remove(&op->link);
         list_push_back(ret_ops, &op->link);
     }
@@ -228,30 +232,18 @@ static void flush_start(struct quorum *q)
 
 static void fail(struct quorum *q, enum err e)
 {
-    if (q->failed == ERR_NONE)
-        diag(DIAG_REPL, DIAG_ERROR, "the metadata log %s cannot be written: %s", q->path,
-             err_name(e));
+    bool first = q->failed == ERR_NONE;
     q->failed = e == ERR_DISK_FULL ? ERR_DISK_FULL : ERR_KAFKA_STORAGE_ERROR;
+    if (!first)
+        return;
+    diag(DIAG_REPL, DIAG_ERROR, "the metadata log %s cannot be written: %s", q->path, err_name(e));
+    if (q->told_failed)
+        q->told_failed(q->failed_context);
 }
 
-/* On the loop: 1. the log learns what is durable, 2. raft commits, 3. the image is published,
- * 4. operations end, in the order of their offsets. */
-static void flush_done(struct io_job *job)
+/* Under the lock: the log learns what is durable, raft commits. */
+static void commit(struct quorum *q)
 {
-    struct quorum *q = LIST_ITEM(job, struct quorum_flush_job, job)->quorum;
-    struct list ops;
-    list_init(&ops);
-    lock_take(&q->lock);
-    q->flush.running = false;
-    if (q->closed) {
-        bool last = !q->snapshot.running;
-        enum err ended = log_flush_finish(NULL, &q->flush.flush);
-        (void)ended; /* log_close has flushed */
-        lock_release(&q->lock);
-        if (last)
-            quorum_destroy(q);
-        return;
-    }
     int64_t durable = q->flush.flush.offset_end;
     enum err e = log_flush_finish(q->log, &q->flush.flush);
     if (e == ERR_NONE) {
@@ -262,19 +254,50 @@ static void flush_done(struct io_job *job)
     } else {
         fail(q, e);
     }
+}
+
+static void publish(struct quorum *q, struct meta_image *next)
+{
+    struct meta_image *old = quorum_swap_committed(q, next);
+    if (q->subscriber.published)
+        q->subscriber.published(q->subscriber.context, old, next);
+    meta_image_unref(old);
+}
+
+/* On the loop: 1. commit, 2. the image is published, 3. operations end, in the order of their
+ * offsets; also those that came while it was published, without records of their own. */
+static void flush_done(struct io_job *job)
+{
+    struct quorum *q = LIST_ITEM(job, struct quorum_flush_job, job)->quorum;
+    lock_take(&q->lock);
+    q->flush.running = false;
+    if (q->closed) {
+        bool last = !quorum_busy(q);
+        enum err ended = log_flush_finish(NULL, &q->flush.flush);
+        (void)ended; /* log_close has flushed */
+        lock_release(&q->lock);
+        if (last)
+            quorum_destroy(q);
+        return;
+    }
+    commit(q);
     struct meta_image *next = quorum_take_committed(q);
-    quorum_take_ops(q, &ops);
-    enum err failed = q->failed;
+    q->publishing = true;
     flush_start(q);
     quorum_snapshot_maybe(q);
     lock_release(&q->lock);
-    if (next) {
-        struct meta_image *old = quorum_swap_committed(q, next);
-        if (q->subscriber.published)
-            q->subscriber.published(q->subscriber.context, old, next);
-        meta_image_unref(old);
-    }
-    quorum_post_ops(&ops, failed);
+    if (next)
+        publish(q, next);
+    struct list ops;
+    list_init(&ops);
+    lock_take(&q->lock);
+    q->publishing = false;
+    quorum_take_ops(q, &ops);
+    bool last = q->closed && !quorum_busy(q);
+    lock_release(&q->lock);
+    quorum_post_ops(&ops);
+    if (last)
+        quorum_destroy(q);
 }
 
 /* ---- changes ----------------------------------------------------------------------------------
@@ -326,7 +349,7 @@ void quorum_submit(struct quorum *q, struct quorum_op *op)
         e = decide(q, op);
         if (e != ERR_NONE && e != ERR_DISK_FULL)
             fail(q, e);
-        waits = e == ERR_NONE && op->offset_next > q->raft.high_watermark;
+        waits = e == ERR_NONE && (op->offset_next > q->raft.high_watermark || q->publishing);
     }
     if (waits) {
         list_push_back(&q->ops, &op->link);

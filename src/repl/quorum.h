@@ -54,6 +54,11 @@ struct quorum_options {
     struct slice cluster_id;
     struct uuid directory_id; /* of the folder that holds the metadata log */
     struct slice log_dir;     /* that folder: metadata.log.dir, else the first of log.dirs */
+    /* Told once when the metadata log cannot be written: nothing can be changed any more, and what
+     * was answered last may not be what a restart finds. Under the controller lock: it may only
+     * post. NULL = nobody asks. */
+    void (*failed)(void *context);
+    void *failed_context;
     struct quorum_subscriber subscriber;
 };
 

@@ -40,6 +40,8 @@ struct quorum {
     struct slice cluster_id;
     char *path; /* .../__cluster_metadata-0 */
     struct quorum_subscriber subscriber;
+    void (*told_failed)(void *context);
+    void *failed_context;
     struct controller_settings settings;
 
     struct lock lock; /* LOCK_CONTROLLER; covers what follows */
@@ -55,6 +57,7 @@ struct quorum {
     struct list ops;               /* waiting struct quorum_op, rising offset_next */
     int64_t broker_epoch;
     enum err failed; /* the metadata log cannot be written: no op is taken */
+    bool publishing; /* a commit is being told: no operation ends before the subscriber knows */
     bool closing;
     bool closed; /* quorum_close was called: the last job that ends frees */
     struct quorum_flush_job flush;
@@ -80,11 +83,18 @@ enum err quorum_append(struct quorum *q, const struct meta_records *records, int
 void quorum_add_root(struct quorum *q, struct meta_image *image);
 /* The newest root below the high watermark, or NULL; the reference is the caller's. */
 struct meta_image *quorum_take_committed(struct quorum *q);
-/* Operations that need wait no longer, in order; quorum_post_ops ends them, off the lock. */
+/* Operations that need wait no longer, in order, with their errors; quorum_post_ops ends them, off
+ * the lock. */
 void quorum_take_ops(struct quorum *q, struct list *ret_ops);
-void quorum_post_ops(struct list *ops, enum err e);
+void quorum_post_ops(struct list *ops);
 /* Takes over the reference on `next`, gives the old one. Not under the lock. */
 struct meta_image *quorum_swap_committed(struct quorum *q, struct meta_image *next);
+
+/* A job or a commit is under way that comes back to `q`. Under the lock. */
+static inline bool quorum_busy(const struct quorum *q)
+{
+    return q->flush.running || q->snapshot.running || q->publishing;
+}
 
 /* ---- quorum_start.c ---- */
 /* Frees what quorum_close left to the jobs. */

@@ -199,7 +199,7 @@ static void snapshot_done(struct io_job *job)
     s->image = NULL;
     lock_take(&q->lock);
     s->running = false;
-    bool last = q->closed && !q->flush.running;
+    bool last = q->closed && !quorum_busy(q);
     if (q->closed) {
         lock_release(&q->lock);
         if (last)

@@ -65,6 +65,8 @@ enum err quorum_open(const struct quorum_options *o, struct quorum **ret_quorum,
     q->cluster_id = slice_dup(o->cluster_id);
     q->path = mem_printf("%.*s/__cluster_metadata-0", SLICE_FMT(o->log_dir));
     q->subscriber = o->subscriber;
+    q->told_failed = o->failed;
+    q->failed_context = o->failed_context;
     q->settings.node_id = config_node_id(o->config);
     q->settings.config = q->config;
     q->broker_epoch = -1;
@@ -306,17 +308,16 @@ void quorum_shutdown(struct quorum *q)
         quorum_take_ops(q, &ops);
     }
     q->closing = true;
-    enum err failed = q->failed;
     lock_release(&q->lock);
     if (next)
         meta_image_unref(quorum_swap_committed(q, next));
-    quorum_post_ops(&ops, failed);
+    quorum_post_ops(&ops);
 }
 
 bool quorum_idle(struct quorum *q)
 {
     lock_take(&q->lock);
-    bool idle = !q->flush.running && !q->snapshot.running;
+    bool idle = !quorum_busy(q);
     lock_release(&q->lock);
     return idle;
 }
@@ -356,7 +357,7 @@ void quorum_close(struct quorum *q)
         q->log = NULL;
     }
     q->closed = q->closing = true;
-    bool last = !q->flush.running && !q->snapshot.running;
+    bool last = !quorum_busy(q);
     lock_release(&q->lock);
     if (last)
         quorum_destroy(q);

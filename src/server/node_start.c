@@ -199,6 +199,13 @@ static void published(void *context, const struct meta_image *old, const struct 
     publish_image(&node->publisher, old, new);
 }
 
+/* Under the controller lock. The folder counts as failed, and without it the node ends. */
+static void metadata_failed(void *context)
+{
+    struct node *node = context;
+    log_dir_fail(log_dirs_metadata(node->context.log_dirs), "write of the metadata log");
+}
+
 static enum err open_quorum(struct node *node, char **ret_text)
 {
     struct log_dir *dir = log_dirs_metadata(node->context.log_dirs);
@@ -210,6 +217,8 @@ static enum err open_quorum(struct node *node, char **ret_text)
         .directory_id = *log_dir_id(dir),
         .log_dir = slice_str(log_dir_path(dir)),
         .subscriber = {published, node},
+        .failed = metadata_failed,
+        .failed_context = node,
     };
     return quorum_open(&options, &node->context.quorum, ret_text);
 }
