@@ -4,6 +4,7 @@
 #include "conf/config.h"
 #include "meta/image.h"
 #include "os/io_linux.h"
+#include "os/io_ops.h"
 #include "os/lock.h"
 #include "repl/quorum.h"
 #include "wire_messages.h"
@@ -28,6 +29,7 @@ struct stage {
     struct meta_endpoint broker, controller;
     struct uuid incarnation;
     int published;
+    _Atomic int failures; /* told by the quorum */
     int64_t topics_published;
 };
 
@@ -37,6 +39,11 @@ static void published(void *context, const struct meta_image *old, const struct 
     assert_ptr_not_equal(old, new);
     s->published++;
     s->topics_published = (int64_t)meta_image_topic_count(new);
+}
+
+static void failed(void *context)
+{
+    ((struct stage *)context)->failures++;
 }
 
 static struct config *make_config(const char *dir, const char *extra)
@@ -94,7 +101,9 @@ static enum err stage_open(struct stage *s, char **ret_text)
                                      .cluster_id = SLICE_LIT("c"),
                                      .directory_id = s->dir_id,
                                      .log_dir = slice_str(s->dir),
-                                     .subscriber = {published, s}};
+                                     .subscriber = {published, s},
+                                     .failed = failed,
+                                     .failed_context = s};
     return quorum_open(&options, &s->quorum, ret_text);
 }
 
@@ -318,6 +327,103 @@ static void many_operations_commit_in_order(void **state)
     stage_fini(&s);
 }
 
+static enum err broken_sync(struct io *io, int fd)
+{
+    (void)io;
+    (void)fd;
+    return ERR_IO;
+}
+
+/* A change that cannot be made durable is answered with an error, and the owner learns it once. */
+static void a_failed_sync_is_told(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    create(&s, "t");
+    const struct io_ops *sound = s.io->ops;
+    struct io_ops broken = *sound;
+    broken.fdatasync = broken_sync;
+    s.io->ops = &broken;
+    for (int i = 0; i < 2; i++) {
+        struct arena arena;
+        arena_init(&arena);
+        struct op o = {.name = i ? "v" : "u"};
+        submit(&s, &o, &arena, decide_topic);
+        sem_wait(&o.done);
+        assert_int_equal(o.op.error, ERR_KAFKA_STORAGE_ERROR);
+        assert_int_equal(s.failures, 1);
+        arena_fini(&arena);
+    }
+    struct meta_image *image = quorum_image(s.quorum);
+    assert_int_equal(meta_image_topic_count(image), 1);
+    meta_image_unref(image);
+    stage_close(&s);
+    s.io->ops = sound;
+    stage_fini(&s);
+}
+
+/* While an image is published: a second operation, which finds nothing to do any more. */
+struct late_stage {
+    struct stage s;
+    struct op late;
+    struct arena arena;
+    bool is_late; /* it ended after publishing, as it should */
+    _Atomic bool in_publish;
+};
+static struct late_stage *late_stage;
+
+static void late_done(struct quorum_op *op)
+{
+    late_stage->is_late = !late_stage->in_publish;
+    op_done(op);
+}
+
+static void published_slowly(void *context, const struct meta_image *old,
+                             const struct meta_image *new)
+{
+    struct late_stage *l = context;
+    published(&l->s, old, new);
+    if (l->s.published != 2)
+        return;
+    l->in_publish = true;
+    l->late.op = (struct quorum_op){
+        .decide = decide_nothing, .done = late_done, .loop = l->late.op.loop, .arena = &l->arena};
+    quorum_submit(l->s.quorum, &l->late.op);
+    usleep(20000);
+    l->in_publish = false;
+}
+
+static void nothing_ends_before_a_commit_is_published(void **state)
+{
+    (void)state;
+    struct late_stage l = {0};
+    late_stage = &l;
+    stage_init(&l.s, static_voters);
+    arena_init(&l.arena);
+    sem_init(&l.late.done, 0, 0);
+    l.late.op.loop = loop_start(l.s.io, "other");
+    struct quorum_options options = {.io = l.s.io,
+                                     .loop = l.s.loop,
+                                     .config = l.s.config,
+                                     .cluster_id = SLICE_LIT("c"),
+                                     .directory_id = l.s.dir_id,
+                                     .log_dir = slice_str(l.s.dir),
+                                     .subscriber = {published_slowly, &l}};
+    char *text = NULL;
+    assert_int_equal(quorum_open(&options, &l.s.quorum, &text), ERR_NONE);
+    assert_int_equal(quorum_start(l.s.quorum, &l.s.self, &text), ERR_NONE);
+    create(&l.s, "t");
+    sem_wait(&l.late.done);
+    assert_int_equal(l.late.op.error, ERR_NONE);
+    assert_true(l.is_late);
+    stage_close(&l.s);
+    loop_stop(l.late.op.loop);
+    arena_fini(&l.arena);
+    stage_fini(&l.s);
+}
+
 static void what_comes_after_the_shutdown_is_refused(void **state)
 {
     (void)state;
@@ -487,6 +593,8 @@ int main(void)
         cmocka_unit_test(the_image_of_a_decision_lives_until_it_is_done),
         cmocka_unit_test(changes_survive_a_stop_and_a_kill),
         cmocka_unit_test(many_operations_commit_in_order),
+        cmocka_unit_test(a_failed_sync_is_told),
+        cmocka_unit_test(nothing_ends_before_a_commit_is_published),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
         cmocka_unit_test(a_folder_of_apache_kafka_is_taken_over),
         cmocka_unit_test(snapshots_replace_the_log),

@@ -3,6 +3,8 @@
 #include "dirs_fixture.h"
 #include "store_fixture.h"
 
+#include <pthread.h>
+
 static void checkpoints_tell_where_logs_stand(void **state)
 {
     struct dirs_fixture x;
@@ -49,11 +51,76 @@ static void run_by_themselves(void **state)
     dirs_end(&x);
 }
 
+/* Checkpoints while logs come and go: none of those that stay is ever missing. */
+struct worker {
+    pthread_t thread;
+    struct dirs_fixture *x;
+    _Atomic bool stop;
+    int missed, rounds;
+};
+
+static void *run_jobs(void *context)
+{
+    struct worker *w = context;
+    while (!w->stop) {
+        log_dirs_run_now(w->x->dirs, 0);
+        const char *text = dirs_text(w->x, "log-start-offset-checkpoint");
+        for (int i = 0; i < 4; i++) {
+            char line[16];
+            snprintf(line, sizeof line, "stays %d 2\n", i);
+            w->missed += strstr(text, line) == NULL;
+        }
+        w->rounds++;
+    }
+    return NULL;
+}
+
+enum { GOING = 60 };
+
+/* Those that go lie before those that stay in the table, and go from the last to the first: each
+ * that goes gives its place to one that stays. */
+static void a_checkpoint_misses_no_log_while_others_go(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 1);
+    dirs_open(&x);
+    struct lock lock;
+    lock_init(&lock, LOCK_PARTITION);
+    struct log *going[GOING];
+    for (int i = 0; i < GOING; i++) {
+        going[i] = dirs_create(&x, "goes", i);
+        log_attach(going[i], &lock);
+    }
+    for (int i = 0; i < 4; i++) {
+        struct log *log = dirs_create(&x, "stays", i);
+        dirs_append(&x, log, 5);
+        assert_int_equal(log_set_start(log, 2), ERR_NONE);
+    }
+    struct worker w = {.x = &x};
+    assert_int_equal(pthread_create(&w.thread, NULL, run_jobs, &w), 0);
+    for (int i = GOING - 1; i >= 0; i--) {
+        lock_take(&lock);
+        dirs_append(&x, going[i], 5);
+        assert_int_equal(log_set_start(going[i], 5), ERR_NONE);
+        lock_release(&lock);
+        log_detach(going[i]);
+        assert_int_equal(log_dirs_delete(x.dirs, going[i], false), ERR_NONE);
+        usleep(1000);
+    }
+    w.stop = true;
+    pthread_join(w.thread, NULL);
+    assert_true(w.rounds > 0);
+    assert_int_equal(w.missed, 0);
+    lock_fini(&lock);
+    dirs_end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(checkpoints_tell_where_logs_stand),
         STORE_TEST(run_by_themselves),
+        STORE_TEST(a_checkpoint_misses_no_log_while_others_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
