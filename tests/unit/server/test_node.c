@@ -45,11 +45,12 @@ static void stopped_while_starting(void **state)
                                        .ready = harness_on_ready,
                                        .stopped = harness_on_stopped,
                                        .context = &h};
-        assert_int_equal(node_start(&options, &h.node, &message), ERR_NONE);
-        node_stop(h.node);
+        struct node *node; /* h.node is for harness_on_ready, on the node's thread */
+        assert_int_equal(node_start(&options, &node, &message), ERR_NONE);
+        node_stop(node);
         latch_wait(&h.stopped);
         assert_int_equal(h.exit_status, 0);
-        node_free(h.node);
+        node_free(node);
         loop_stop(h.loop);
         config_unref(h.config);
         latch_fini(&h.ready);
