@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 """The benchmarks: Klamm beside Apache Kafka 4.4.0 on this machine, in the same run, as ratios.
 
-usage: run.py [--rounds 3] [--scale 1.0] [--only W1,W3,L1,start,floor] [--klamm-only]
+usage: run.py [--rounds 3] [--scale 1.0] [--only W1,W3,L1,start,floor,...] [--klamm-only]
+              [--realtime]
 
 W1 to W7 and L1 load both brokers through librdkafka in turn, round after round, and give medians:
-throughput, broker CPU seconds per million records and per GB (from /proc/PID/stat), memory. `floor`
-is the least a broker can do (floor.c). `start` runs each start-up five times on an empty folder.
+throughput, broker CPU seconds per million records and per GB, memory. `floor` puts Klamm beside
+the least a broker can do (floor.c) at equal batch sizes. `start` runs each start-up five times on
+an empty folder. The rest measures Klamm alone (limits.py): size, first-start, partitions,
+connections, wide-fetch, recovery, cold-reader.
+
+--realtime gives clients and brokers a real-time priority: on a machine that others use, times say
+something only then. CPU seconds are comparable within one run only.
 """
 import argparse
 import json
@@ -17,10 +23,10 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+import limits  # noqa: E402
 import nodes  # noqa: E402
 
 BUILD = os.path.join(nodes.ROOT, "build")
-TICK = os.sysconf("SC_CLK_TCK")
 IDEMPOTENT = ["acks=all", "enable.idempotence=true"]
 WORKLOADS = [  # id, what, topic, kind, records, record bytes, keys, librdkafka options
     ("W1", "produce 100 B, acks=1", "a", "produce", 4e6, 100, 0, ["acks=1"]),
@@ -43,9 +49,7 @@ def compile_program(name, *libraries):
 
 
 def cpu_seconds(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-        fields = f.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
+    return limits.cpu_ns(pid) / 1e9
 
 
 def load(program, kind, bootstrap, topic, count, size, keys, options, *more):
@@ -119,14 +123,38 @@ def workloads(brokers, options, wanted):
                   f"p99 {p99:.2f} ms p99.9 {p999:.2f} ms", flush=True)
 
 
-def floor():
+FLOOR_RECORD_SIZE = 1000
+
+
+def floor(options):
+    """The floor program, then Klamm fed with batches of the same size; CPU seconds per GB."""
     program = compile_program("floor", "-lisal")
-    for size, count in ((1024, 400000), (16384, 60000), (131072, 15000), (1048576, 2000)):
-        out = subprocess.run([program, os.path.join(BUILD, "bench-floor.data"), str(size),
-                              str(count)], capture_output=True, text=True, check=True).stdout
-        row = json.loads(out)
-        print(f"floor {size:8d} B: produce {row['produce_cpu_s_per_gb']:.3f} cpu-s/GB, "
-              f"fetch {row['fetch_cpu_s_per_gb']:.3f} cpu-s/GB", flush=True)
+    loader = compile_program("loadgen", "-lrdkafka", "-lpthread")
+    for size, count in ((16384, 60000), (131072, 15000), (1000000, 2000)):
+        count = max(100, int(count * options.scale))
+        records = size * count // FLOOR_RECORD_SIZE
+        rows = []
+        for number in range(options.rounds):
+            out = json.loads(subprocess.run(
+                [program, os.path.join(BUILD, "bench-floor.data"), str(size), str(count)],
+                capture_output=True, text=True, check=True).stdout)
+            with nodes.Klamm(auto__create__topics__enable="true") as node:
+                spent = []
+                for kind, settings in (
+                        ("produce", ["acks=1", f"batch.size={size}", "linger.ms=100"]),
+                        ("consume", ["fetch.message.max.bytes=1048576"])):
+                    before = cpu_seconds(node.process.pid)
+                    load(loader, kind, node.bootstrap, f"floor-{number}", records,
+                         FLOOR_RECORD_SIZE, 0, settings)
+                    time.sleep(0.2)
+                    spent.append((cpu_seconds(node.process.pid) - before) /
+                                 (records * FLOOR_RECORD_SIZE) * 1e9)
+            rows.append((out["produce_cpu_s_per_gb"], spent[0], out["fetch_cpu_s_per_gb"],
+                         spent[1]))
+        least, produce, least_fetch, fetch = (statistics.median(c) for c in zip(*rows))
+        print(f"floor {size:8d} B batches: produce {least:.3f} cpu-s/GB, klamm {produce:.3f} "
+              f"(x{produce / least:.2f}); fetch {least_fetch:.3f}, klamm {fetch:.3f} "
+              f"(x{fetch / least_fetch:.2f})", flush=True)
 
 
 def start(kinds):
@@ -171,7 +199,10 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--only")
     parser.add_argument("--klamm-only", action="store_true")
+    parser.add_argument("--realtime", action="store_true")
     options = parser.parse_args()
+    if options.realtime:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
     chosen = options.only.split(",") if options.only else None
 
     def wanted(name):
@@ -179,7 +210,7 @@ def main():
     kinds = [nodes.Klamm] if options.klamm_only else [nodes.Apache, nodes.Klamm]
     os.makedirs(BUILD, exist_ok=True)
     if wanted("floor"):
-        floor()
+        floor(options)
     if wanted("start"):
         start(kinds)
     if any(wanted(w[0]) for w in WORKLOADS) or wanted("L1"):
@@ -190,6 +221,10 @@ def main():
         finally:
             for broker in brokers:
                 broker.clean()
+    options.load, options.program = load, compile_program("loadgen", "-lrdkafka", "-lpthread")
+    for name, measure in limits.MEASUREMENTS.items():
+        if wanted(name):
+            measure(options)
 
 
 main()
