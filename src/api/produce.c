@@ -152,7 +152,7 @@ static enum err append(struct produce *produce, struct partition *partition,
     };
     err = partition_append(partition, &append);
     if (err) {
-        if (err == ERR_NOT_LEADER_OR_FOLLOWER) {
+        if (err == ERR_NOT_LEADER_OR_FOLLOWER && produce->request->version >= 10) {
             answer->current_leader.leader_id = append.leader_id;
             answer->current_leader.leader_epoch = append.leader_epoch;
             produce->hints_leader = true;
