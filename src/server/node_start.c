@@ -128,6 +128,9 @@ static enum err open_folders(struct node *node, char **ret_text)
     struct log_dirs_options options;
     log_dirs_options_init(&options);
     settings_log_dirs(config, &options);
+    /* The other half is for connections and what is open for a moment. */
+    if (node->file_limit / 2 < options.files_max)
+        options.files_max = (int)(node->file_limit / 2);
     options.io = node->options.io;
     options.paths = names;
     options.path_count = paths.count;
@@ -252,7 +255,7 @@ static void build_services(struct node *node)
 
 enum err node_build(struct node *node, char **ret_text)
 {
-    io_raise_file_limit(node->options.io);
+    node->file_limit = io_raise_file_limit(node->options.io);
     node->memory = node->options.memory;
     if (node->memory <= 0)
         node->memory = io_memory_limit(node->options.io) / 4;

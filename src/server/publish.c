@@ -216,6 +216,7 @@ static void publish_topic(void *data, const struct meta_topic *old, const struct
         .topic = topic,
         .assignments = &topics->assignments,
         .retrying = topics->retrying,
+        .is_first = publisher->is_first,
         .is_offsets_topic = slice_eq_str(topic->name, TOPIC_CONSUMER_OFFSETS),
     };
     settings_topic(publisher->context->config, topics->new, topic->name, &walk.config,

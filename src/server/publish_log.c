@@ -2,9 +2,9 @@
  *
  * A loaded log counts only if its partition.metadata has the topic's id: one of a topic that was
  * deleted and made again under the same name is a stray. A replica whose directory in the image is
- * one of this node's that is offline stays without a log: making a new one elsewhere would lose
- * what the folder holds. Any other replica without a log gets one, in the directory that the image
- * names or in the one with the fewest logs. */
+ * one of this node's that is offline, or may be, stays without a log: making a new one elsewhere
+ * would lose what the folder holds. Any other replica without a log gets one, in the directory that
+ * the image names or in the one with the fewest logs. */
 #include "server/publish_log.h"
 
 #include "base/mem.h"
@@ -47,6 +47,19 @@ static void note_assignment(struct publish_walk *walk, int32_t index, const stru
         (struct controller_assignment){walk->topic->id, index, *log_dir_id(dir)};
 }
 
+/* True when an offline folder may hold the replica: a folder that failed before its meta.properties
+ * was read has no id to be known by, and a start may find a partition whose folder was never told
+ * to the controller. */
+static bool may_be_offline(const struct publish_walk *walk, const struct uuid *wanted)
+{
+    bool is_new = uuid_is_zero(wanted) && !walk->is_first && !walk->retrying;
+    struct log_dirs *dirs = walk->context->log_dirs;
+    bool offline = false;
+    for (int i = 0; i < log_dirs_count(dirs); i++)
+        offline |= !log_dir_online(log_dirs_at(dirs, i));
+    return offline && !is_new;
+}
+
 struct partition *publish_new_partition(struct publish_walk *walk, int32_t index,
                                         const struct meta_partition *meta)
 {
@@ -56,7 +69,7 @@ struct partition *publish_new_partition(struct publish_walk *walk, int32_t index
     struct log_dir *dir = find_dir(context->log_dirs, &wanted);
     struct log *log = find_log(walk, index);
     bool is_found = log != NULL;
-    if (!log && (!dir || log_dir_online(dir))) {
+    if (!log && (dir ? log_dir_online(dir) : !may_be_offline(walk, &wanted))) {
         enum err err = log_dirs_create(context->log_dirs, dir, name, index, &walk->topic->id,
                                        &walk->log_config, &log);
         if (err) {
