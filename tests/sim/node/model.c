@@ -302,10 +302,12 @@ void model_scan_end(struct model *model, struct model_partition *p, int64_t log_
                        p->index, (long long)p->scan_end, (long long)end);
         return;
     }
-    if (p->keep_end > end)
+    if (p->keep_end > end && p->keep_end > p->start_max)
         world_fail("%s-%d: after the power cut the log ends at %lld, before the promised %lld",
                    p->topic->name, p->index, (long long)end, (long long)p->keep_end);
     forget_from(model, p, end);
+    if (p->start_max > end) /* deleted records are gone, and their offsets are given again */
+        p->start_max = end;
     p->lossy = false;
 }
 

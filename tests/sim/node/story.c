@@ -152,7 +152,7 @@ static void bring_up(struct world *world)
         node_life_start(world);
     }
     bool lossy = world->lossy;
-    if (lossy || chance(world, 50))
+    if (!world->faulty && (lossy || chance(world, 50)))
         scan(world, lossy || chance(world, 50));
 }
 
