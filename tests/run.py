@@ -102,7 +102,7 @@ def tier_format():
 
 
 def tier_docs():
-    for script in ("tools/gen_config_docs.py", "tools/gen_compat_docs.py"):
+    for script in ("tools/gen_config_docs.py", "tools/gen_compat_docs.py", "tools/gen_options.py"):
         result = run([sys.executable, script, "--check"])
         count(result.returncode == 0, script + " --check", result.stdout)
 

@@ -11,12 +11,13 @@
 
 static int usage(FILE *out)
 {
-    fprintf(out,
-            "usage: klamm server [--data DIR] [--listen HOST:PORT] [--memory BYTES|PERCENT%%]\n"
-            "                    [--ready-fd N]\n"
-            "       klamm server [--memory BYTES|PERCENT%%] [--ready-fd N] server.properties\n"
-            "       klamm storage format|info|random-uuid ...\n"
-            "       klamm --version\n");
+    fprintf(out, "usage: klamm server [OPTION ...] [server.properties]\n"
+                 "       klamm storage format|info|random-uuid ...\n"
+                 "       klamm --version\n\noptions of klamm server:\n");
+#define SERVER_OPTION(option, argument, text) \
+    fprintf(out, "  %-10s %-14s  %s\n", option, argument, text);
+#include "server_options.inc"
+#undef SERVER_OPTION
     return out == stderr ? 2 : 0;
 }
 
@@ -44,7 +45,8 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc >= 2 && strcmp(argv[1], "server") == 0)
-        return run_server(argc - 2, argv + 2);
+        return argc == 3 && strcmp(argv[2], "--help") == 0 ? usage(stdout)
+                                                           : run_server(argc - 2, argv + 2);
     if (argc >= 2 && strcmp(argv[1], "storage") == 0)
         return storage_main(argc - 1, argv + 1);
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))

@@ -137,6 +137,9 @@ def refusals(root):
     check("an unknown word is named", code != 0 and "sing" in text, text)
     code, text = run("--help")
     check("--help", code == 0 and "server" in text and "storage" in text, text)
+    code, text = run("server", "--help")
+    check("server --help names every option", code == 0 and
+          all(o in text for o in ("--data", "--listen", "--memory", "--ready-fd")), text)
 
 
 def stops_at_any_moment():
