@@ -7,6 +7,7 @@
 #include "api/request.h"
 #include "os/diag.h"
 #include "repl/quorum.h"
+#include "store/log_dirs.h"
 
 #include <stdatomic.h>
 
@@ -23,9 +24,13 @@ struct creation {
 static void decide(struct quorum_op *op, struct controller *controller)
 {
     struct creation *creation = LIST_ITEM(op, struct creation, op);
+    /* As in topics.c: no new partitions on a nearly full disk. */
+    const struct log_dir *metadata = log_dirs_metadata(creation->request->context->log_dirs);
+    enum err room = log_dir_admits(metadata, LOG_COORDINATOR);
     for (int32_t i = 0; i < creation->count; i++)
-        creation->errors[i] =
-            controller_auto_create_topic(controller, creation->names[i], &creation->texts[i]);
+        creation->errors[i] = room ? room
+                                   : controller_auto_create_topic(controller, creation->names[i],
+                                                                  &creation->texts[i]);
 }
 
 /* An impossible default (three replicas on one node) is told once, clearly. */

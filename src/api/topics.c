@@ -5,6 +5,7 @@
 #include "api/families.h"
 #include "api/request.h"
 #include "repl/quorum.h"
+#include "store/log_dirs.h"
 #include "wire/api.h"
 #include "wire_create_partitions.h"
 #include "wire_create_topics.h"
@@ -89,6 +90,11 @@ static void done(struct quorum_op *op)
     request_reply(change->request, change->response);
 }
 
+static bool is_growth(const struct request *request)
+{
+    return request->api->key != WIRE_API_DELETE_TOPICS;
+}
+
 static void submit(struct request *request, void (*decide)(struct quorum_op *, struct controller *))
 {
     struct change *change = arena_alloc(&request->arena, sizeof *change);
@@ -97,6 +103,14 @@ static void submit(struct request *request, void (*decide)(struct quorum_op *, s
         .request = request,
         .response = request_response(request),
     };
+    /* New partitions take files and records: what a nearly full disk has left is for the metadata
+     * log, without which the node could not start again. */
+    const struct log_dir *metadata = log_dirs_metadata(request->context->log_dirs);
+    if (is_growth(request) && log_dir_admits(metadata, LOG_COORDINATOR)) {
+        change->op.error = ERR_DISK_FULL;
+        done(&change->op);
+        return;
+    }
     quorum_submit(request->context->quorum, &change->op);
 }
 

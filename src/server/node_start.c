@@ -395,7 +395,11 @@ static void loaded(struct log_dirs_load *load)
 {
     struct node *node = load->context;
     if (node->stop_asked || load->err) {
-        if (load->err)
+        if (load->err == ERR_TOO_MANY_FILES)
+            start_failed(node, mem_printf("the log folders hold more partitions than this process "
+                                          "may have open files: raise the limit (ulimit -n, or "
+                                          "LimitNOFILE= of the service)"));
+        else if (load->err)
             start_failed(node,
                          mem_printf("no log folder could be loaded: %s", err_name(load->err)));
         else

@@ -69,7 +69,7 @@ struct log_dirs_load {
     void (*config)(void *context, struct slice topic, struct log_config *ret_config);
     void (*done)(struct log_dirs_load *load);
     void *context;
-    enum err err;      /* ERR_NONE, or ERR_IO when no folder is left */
+    enum err err;      /* ERR_NONE, ERR_IO when no folder is left, or ERR_TOO_MANY_FILES */
     int32_t loaded;    /* logs */
     int32_t recovered; /* of these, with recovery */
 };

@@ -1,6 +1,7 @@
 /* Loading all logs of all folders, in parallel: the names are listed first, then several worker
  * jobs take the next name each until none is left; the loop hears of the last one's end. A folder
- * whose logs cannot be loaded goes offline, the others go on. */
+ * whose logs cannot be loaded goes offline, the others go on. That the process may not have enough
+ * open files is no fault of a folder: then the load as a whole fails, and nothing is written. */
 #include "store/log_dir.h"
 
 #include "base/ensure.h"
@@ -19,6 +20,7 @@ struct loader {
     size_t count, capacity;
     uint64_t next;             /* atomic */
     int32_t loaded, recovered; /* atomics */
+    uint32_t out_of_files;     /* atomic: a log could not be opened for want of descriptors */
     int workers;               /* under way; on the loop */
 };
 
@@ -86,7 +88,9 @@ static void load_one(struct loader *loader, const struct load_item *item)
     checkpoint_get(&dir->log_starts, options.topic, options.partition, &options.log_start);
     struct log *log;
     enum err err = log_open(&options, &log);
-    if (err) {
+    if (err == ERR_TOO_MANY_FILES) {
+        __atomic_store_n(&loader->out_of_files, 1, __ATOMIC_RELAXED);
+    } else if (err) {
         diag(DIAG_STORE, DIAG_ERROR, "%s cannot be loaded: %s", path, err_name(err));
         log_dir_fail(dir, "load partition");
     } else {
@@ -129,11 +133,15 @@ static void finish(struct loader *loader)
     load->err = ERR_IO;
     for (int i = 0; i < loader->dirs->dir_count; i++) {
         struct log_dir *dir = loader->dirs->dirs[i];
+        if (loader->out_of_files)
+            __atomic_store_n(&dir->online, 0, __ATOMIC_RELEASE); /* no checkpoint of a part */
         if (log_dir_online(dir))
             load->err = ERR_NONE;
         checkpoint_fini(&dir->recovery_points);
         checkpoint_fini(&dir->log_starts);
     }
+    if (loader->out_of_files)
+        load->err = ERR_TOO_MANY_FILES;
     for (size_t i = 0; i < loader->count; i++)
         mem_free(loader->items[i].name);
     mem_free(loader->items);

@@ -157,6 +157,7 @@ enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slic
     enum err err = log_dir_online(dir) ? ERR_NONE : ERR_KAFKA_STORAGE_ERROR;
     if (!err)
         err = open_new(dir, topic, partition, topic_id, config, &log);
+    log_dir_poll_space(dir); /* many partitions may be made within one tick of the jobs */
     lock_take(&dirs->table_lock);
     if (err)
         dir->log_count--;

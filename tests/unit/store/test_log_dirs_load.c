@@ -3,6 +3,8 @@
 #include "dirs_fixture.h"
 #include "store_fixture.h"
 
+#include <sys/resource.h>
+
 enum { LOGS = 200 };
 
 static void loads_all_again(void **state)
@@ -26,6 +28,32 @@ static void loads_all_again(void **state)
         log_dirs_free(x.dirs); /* as if killed */
         x.dirs = NULL;
     }
+    dirs_end(&x);
+}
+
+/* More logs than the process may have files: no folder is at fault, and nothing is lost by it. */
+static void too_few_descriptors_fail_the_load_alone(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 2);
+    dirs_open(&x);
+    for (int i = 0; i < LOGS; i++)
+        dirs_append(&x, dirs_create(&x, "t", i), 2);
+    for (int i = 0; i < LOGS; i++)
+        assert_int_equal(log_set_start(log_dirs_get(x.dirs, SLICE_LIT("t"), i), 1), ERR_NONE);
+    dirs_stop(&x);
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = 60;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    dirs_open_as(&x, ERR_TOO_MANY_FILES);
+    dirs_stop(&x);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    dirs_open(&x);
+    assert_int_equal(x.load.loaded, LOGS);
+    for (int i = 0; i < LOGS; i++)
+        assert_int_equal(log_start(log_dirs_get(x.dirs, SLICE_LIT("t"), i)), 1);
     dirs_end(&x);
 }
 
@@ -77,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(loads_all_again),
+        STORE_TEST(too_few_descriptors_fail_the_load_alone),
         STORE_TEST(what_is_no_partition_is_left_alone),
         STORE_TEST(a_damaged_folder_does_not_stop_the_rest),
     };
