@@ -1,23 +1,36 @@
-/* One quorum operation for all topics that a request brings into being. The operation lives in the
- * request's arena; its decision runs on the request's loop inside quorum_submit, its end is posted
- * there after the new image was published, so partitions are leading by then. */
+/* One quorum operation for all topics that a request brings into being. Its decision runs on the
+ * request's loop inside quorum_submit, its end is posted there after the new image was published,
+ * so partitions are leading by then. A request waits a second at most, then it is answered as Kafka
+ * answers while a topic is being made; the operation has memory of its own and ends when it ends.
+ */
 #include "api/auto_topics.h"
 
 #include "api/context.h"
 #include "api/request.h"
+#include "api/topic_names.h"
+#include "base/mem.h"
+#include "conf/config.h"
+#include "conf/table.h"
+#include "meta/image.h"
 #include "os/diag.h"
 #include "repl/quorum.h"
 #include "store/log_dirs.h"
 
 #include <stdatomic.h>
 
+enum { WAIT_MS = 1000 };
+
 struct creation {
     struct quorum_op op;
-    struct request *request;
-    const struct slice *names;
+    struct arena arena;
+    struct loop_timer timer;
+    struct api_context *context;
+    struct request *request; /* NULL once it waits no more */
+    struct slice *names;
     int32_t count;
     enum err *errors;
     struct slice *texts;
+    enum err *request_errors; /* the caller's */
     void (*done)(struct request *request);
 };
 
@@ -33,14 +46,47 @@ static void decide(struct quorum_op *op, struct controller *controller)
                                                                   &creation->texts[i]);
 }
 
-/* An impossible default (three replicas on one node) is told once, clearly. */
+static int32_t alive_brokers(struct quorum *quorum)
+{
+    int32_t alive = 0;
+    struct meta_image *image = quorum_image(quorum);
+    for (size_t i = 0; i < meta_image_broker_count(image); i++)
+        alive += !meta_image_broker_at(image, i)->fenced;
+    meta_image_unref(image);
+    return alive;
+}
+
+/* An impossible default (three replicas on one node) is told once, with what to write instead. */
 static void explain(const struct creation *creation, int32_t i)
 {
     static atomic_bool told;
     if (creation->errors[i] != ERR_INVALID_REPLICATION_FACTOR || atomic_exchange(&told, true))
         return;
-    diag(DIAG_API, DIAG_WARN, "topic %.*s cannot be created: %.*s", SLICE_FMT(creation->names[i]),
-         SLICE_FMT(creation->texts[i]));
+    enum broker_key key = slice_eq_str(creation->names[i], TOPIC_CONSUMER_OFFSETS)
+                              ? BROKER_KEY_OFFSETS_TOPIC_REPLICATION_FACTOR
+                              : BROKER_KEY_DEFAULT_REPLICATION_FACTOR;
+    const char *name = conf_key(CONF_KIND_BROKER, (int)key)->name;
+    int32_t alive = alive_brokers(creation->context->quorum);
+    diag(DIAG_API, DIAG_WARN,
+         "topic %.*s cannot be created: %s is %lld, but %d broker%s alive; set %s=%d in the "
+         "properties file and start again, or start more brokers",
+         SLICE_FMT(creation->names[i]), name, (long long)config_int(creation->context->config, key),
+         alive, alive == 1 ? " is" : "s are", name, alive);
+}
+
+/* Lets the request go on. */
+static void answer(struct creation *creation, const enum err *errors)
+{
+    struct request *request = creation->request;
+    creation->request = NULL;
+    for (int32_t i = 0; i < creation->count; i++)
+        creation->request_errors[i] = errors ? errors[i] : ERR_UNKNOWN_TOPIC_OR_PARTITION;
+    creation->done(request);
+}
+
+static void waited_enough(struct loop_timer *timer)
+{
+    answer(LIST_ITEM(timer, struct creation, timer), NULL);
 }
 
 static void done(struct quorum_op *op)
@@ -51,21 +97,33 @@ static void done(struct quorum_op *op)
             creation->errors[i] = op->error;
         explain(creation, i);
     }
-    creation->done(creation->request);
+    loop_timer_cancel(op->loop, &creation->timer);
+    if (creation->request)
+        answer(creation, creation->errors);
+    arena_fini(&creation->arena);
+    mem_free(creation);
 }
 
 void auto_topics_create(struct request *request, const struct slice *names, int32_t count,
                         enum err *errors, void (*then)(struct request *request))
 {
-    struct creation *creation = arena_alloc(&request->arena, sizeof *creation);
-    *creation = (struct creation){
-        .op = {.decide = decide, .done = done, .loop = request->loop, .arena = &request->arena},
-        .request = request,
-        .names = names,
-        .count = count,
-        .errors = errors,
-        .texts = arena_array(&request->arena, (size_t)count, sizeof(struct slice)),
-        .done = then,
-    };
+    struct creation *creation = mem_zalloc(sizeof *creation);
+    struct arena *arena = &creation->arena;
+    arena_init(arena);
+    creation->context = request->context;
+    creation->request = request;
+    creation->count = count;
+    creation->names = arena_array(arena, (size_t)count, sizeof *creation->names);
+    for (int32_t i = 0; i < count; i++)
+        creation->names[i] = arena_dup(arena, names[i]);
+    creation->errors = arena_array(arena, (size_t)count, sizeof *creation->errors);
+    creation->texts = arena_array(arena, (size_t)count, sizeof *creation->texts);
+    creation->request_errors = errors;
+    creation->done = then;
+    creation->timer.expired = waited_enough;
+    creation->op =
+        (struct quorum_op){.decide = decide, .done = done, .loop = request->loop, .arena = arena};
+    loop_timer_set(request->loop, &creation->timer,
+                   io_mono_ns(request->context->io) + (int64_t)WAIT_MS * 1000000);
     quorum_submit(request->context->quorum, &creation->op);
 }

@@ -160,3 +160,10 @@ void dispatch_closed(struct conn *conn)
     conn_set_user(conn, NULL);
     request_conn_closed(request);
 }
+
+void dispatch_peer_closed(struct conn *conn)
+{
+    struct request *request = conn_user(conn);
+    if (request && request->peer_closed)
+        request->peer_closed(request);
+}

@@ -50,6 +50,9 @@ bool dispatch_versions(int16_t key, unsigned listener, bool unstable, int16_t *r
  * or with the connection closed. */
 void dispatch_frame(struct api_context *context, struct conn *conn, struct frame *frame);
 
+/* The client sends no more, while a request of it is under way. On the loop. */
+void dispatch_peer_closed(struct conn *conn);
+
 /* The connection went away; its request under way, if any, learns it. On the loop. */
 void dispatch_closed(struct conn *conn);
 

@@ -315,7 +315,7 @@ static void park(struct fetch *fetch)
     keep_names(fetch);
     request_charge(request);
     request->parked = fetch;
-    request->cancel = cancel;
+    request->cancel = request->peer_closed = cancel; /* who still listens is answered early */
     parked_init(&fetch->parked, request->loop, fetch->size_min - fetch->size, resume);
     bool moved = false;
     LIST_FOREACH(node, fetch->plan.partitions)

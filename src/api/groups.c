@@ -66,6 +66,7 @@ static void join_group(struct request *request)
         request_reply(request, response);
         return;
     }
+    request->peer_closed = request_abandon;
     coord_groups_join(call.shard, &call.event, body, new_reply(request), &call.update);
     coordinators_leave(&call);
 }
@@ -85,6 +86,7 @@ static void sync_group(struct request *request)
         request_reply(request, response);
         return;
     }
+    request->peer_closed = request_abandon;
     coord_groups_sync(call.shard, &call.event, body, new_reply(request), &call.update);
     coordinators_leave(&call);
 }

@@ -199,6 +199,12 @@ void request_conn_closed(struct request *request)
         request->cancel(request);
 }
 
+void request_abandon(struct request *request)
+{
+    if (request->conn)
+        conn_close(request->conn);
+}
+
 static void end(struct request *request, enum request_end how, const void *response)
 {
     ENSURE(request->end == REQUEST_RUNNING);

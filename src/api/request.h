@@ -49,7 +49,10 @@ struct request {
     void *body; /* the decoded request struct; its strings are views into the frame */
     int64_t received_ns;
     void (*cancel)(struct request *request); /* loop thread; see above */
-    void *parked;                            /* the handler's own state while parked */
+    /* Set by handlers that park for long: the client sends no more, which most often means that it
+     * has gone. Loop thread, at any time until the end. */
+    void (*peer_closed)(struct request *request);
+    void *parked; /* the handler's own state while parked */
 
     /* private to request.c and dispatch.c */
     struct frame frame;
@@ -87,6 +90,9 @@ void *request_attach(struct request *request, struct outq_item *items, size_t co
 
 /* Calls fn(request) on the request's loop; any thread. One post at a time. */
 void request_post(struct request *request, void (*fn)(struct request *request));
+
+/* For `peer_closed`: gives the connection up; the request goes on without it. */
+void request_abandon(struct request *request);
 
 /* The client's address as Kafka writes it ("/127.0.0.1"). */
 struct slice request_client_host(const struct request *request);

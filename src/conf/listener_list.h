@@ -5,15 +5,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/security_protocol.h"
 #include "conf/value.h"
-
-/* Numbers as in RegisterBroker (SecurityProtocol). */
-enum security_protocol {
-    SECURITY_PLAINTEXT = 0,
-    SECURITY_SSL = 1,
-    SECURITY_SASL_PLAINTEXT = 2,
-    SECURITY_SASL_SSL = 3,
-};
 
 struct listener_address {
     struct slice name; /* upper case, e.g. "PLAINTEXT" */

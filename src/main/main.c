@@ -39,6 +39,8 @@ static int run_server(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (argc >= 2 && strcmp(argv[1], "server") == 0)
+        io_linux_hold_stop();
     mem_tune();
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("klamm %s\n", KLAMM_VERSION);

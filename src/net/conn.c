@@ -10,7 +10,8 @@
  *
  * The read interest is dropped only when the socket becomes readable at a time when nothing may be
  * read, so that a request that is answered at once costs no epoll_ctl. A connection whose peer is
- * gone for good (hang-up) is closed even with a request under way.
+ * gone for good (hang-up) is closed even with a request under way. A peer that only sends no more
+ * may still want its answer: the handler of the request under way is told.
  *
  * References: one of the loop until on_close ran, one for each conn_ref. */
 #include "net/conn.h"
@@ -157,6 +158,7 @@ void conn_update_watch(struct conn *conn)
                  !conn->stash;
     unsigned events = conn->watch.events & LOOP_READABLE; /* dropped in watch_ready */
     events |= reads ? LOOP_READABLE : 0;
+    events |= conn->peer_closed ? 0 : LOOP_PEER_CLOSED;
     events |= conn->waits_writable ? LOOP_WRITABLE : 0;
     enum err e = loop_watch_set(conn->home->loop, &conn->watch, events);
     if (e) {
@@ -166,9 +168,19 @@ void conn_update_watch(struct conn *conn)
     }
 }
 
+/* A request that waits may have nobody left to wait for it. */
+static void tell_peer_closed(struct conn *conn)
+{
+    struct net *net = conn->home->net;
+    if (conn->peer_closed && conn->busy && !conn->closed && net->handler.on_peer_closed)
+        net->handler.on_peer_closed(net->context, conn);
+}
+
 static void watch_ready(struct loop_watch *watch, unsigned events)
 {
     struct conn *conn = LIST_ITEM(watch, struct conn, watch);
+    bool told = conn->peer_closed;
+    conn->peer_closed |= (events & LOOP_PEER_CLOSED) != 0;
     if (events & LOOP_HANGUP && !(events & LOOP_READABLE)) {
         conn_close(conn);
         return;
@@ -181,7 +193,7 @@ static void watch_ready(struct loop_watch *watch, unsigned events)
         return;
     bool reads = !conn->busy && !conn->blocked && !conn->close_after_send && !conn->waits_memory;
     if (reads) {
-        framing_run(conn);
+        framing_run(conn); /* requests that come with the end are told in conn_deliver */
         return;
     }
     if (events & LOOP_HANGUP) {
@@ -190,10 +202,14 @@ static void watch_ready(struct loop_watch *watch, unsigned events)
     }
     if (events & LOOP_READABLE) {
         unsigned kept = watch->events & ~(unsigned)LOOP_READABLE;
+        if (conn->peer_closed)
+            kept &= ~(unsigned)LOOP_PEER_CLOSED;
         if (loop_watch_set(conn->home->loop, watch, kept))
             conn_close(conn);
     }
     conn_update_watch(conn);
+    if (!told)
+        tell_peer_closed(conn);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------
@@ -207,6 +223,7 @@ void conn_deliver(struct conn *conn, struct frame *frame)
     conn->busy = true;
     net->handler.on_frame(net->context, conn, frame);
     frame_free(frame);
+    tell_peer_closed(conn);
 }
 
 void conn_resume(struct conn *conn)

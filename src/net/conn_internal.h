@@ -25,6 +25,7 @@ struct conn {
     bool close_after_send; /* no further frame is parsed */
     bool task_posted;
     bool opened, close_told;
+    bool peer_closed;    /* the peer sends no more */
     uint8_t prefix_size; /* bytes of the next frame's size that are there */
     uint8_t prefix[4];
     uint32_t size_hint; /* size of the last frame */

@@ -7,21 +7,15 @@
 #ifndef KLAMM_NET_LISTENER_H
 #define KLAMM_NET_LISTENER_H
 
+#include "base/security_protocol.h"
 #include "os/io.h"
 
 struct net;
 struct listener;
 
-enum listener_protocol { /* numbers of Kafka's SecurityProtocol */
-                         LISTENER_PLAINTEXT = 0,
-                         LISTENER_SSL = 1,
-                         LISTENER_SASL_PLAINTEXT = 2,
-                         LISTENER_SASL_SSL = 3,
-};
-
 struct listener_info {
     char name[64]; /* "PLAINTEXT", "CONTROLLER", ... */
-    enum listener_protocol protocol;
+    enum security_protocol protocol;
     bool controller;         /* serves the controller's APIs */
     void *user;              /* the caller's */
     struct io_address bound; /* filled in by listener_open */

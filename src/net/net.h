@@ -54,6 +54,9 @@ struct net_handler {
     void (*on_open)(void *context, struct conn *conn); /* NULL allowed; sets conn_user */
     void (*on_frame)(void *context, struct conn *conn, struct frame *frame);
     void (*on_close)(void *context, struct conn *conn); /* NULL allowed */
+    /* The peer of a connection with a request under way sends no more (it closed, or shut down its
+     * side and waits for the answer). NULL allowed. */
+    void (*on_peer_closed)(void *context, struct conn *conn);
 };
 
 struct net_counters {

@@ -108,6 +108,9 @@ enum loop_events {
     LOOP_READABLE = 1,
     LOOP_WRITABLE = 2,
     LOOP_HANGUP = 4, /* reported only */
+    /* The peer sends no more; bytes it sent before may still wait to be read. For ever reported
+     * while wanted, so stop wanting it when it was seen. */
+    LOOP_PEER_CLOSED = 8,
 };
 
 /* A watched socket; embedded. Level-triggered. */

@@ -7,6 +7,10 @@
 
 struct io;
 
+/* Keeps SIGTERM and SIGINT until io_on_stop hears them: first thing in the process of a node, so
+ * that one asked to stop while it starts ends in order. */
+void io_linux_hold_stop(void);
+
 /* Never NULL. Ignores SIGPIPE for the process. Starts no thread: workers come with the first job.
  */
 struct io *io_linux_new(void);

@@ -111,6 +111,8 @@ static void run_sockets(struct linux_loop *l, int wait_ms)
             events |= LOOP_READABLE;
         if (got & EPOLLOUT)
             events |= LOOP_WRITABLE;
+        if (got & EPOLLRDHUP)
+            events |= LOOP_PEER_CLOSED;
         if (got & (EPOLLHUP | EPOLLERR))
             events |= LOOP_HANGUP;
         watch->ready(watch, events);
@@ -226,6 +228,8 @@ enum err linux_watch_set(struct loop *loop, struct loop_watch *watch, unsigned e
         event.events |= EPOLLIN;
     if (events & LOOP_WRITABLE)
         event.events |= EPOLLOUT;
+    if (events & LOOP_PEER_CLOSED)
+        event.events |= EPOLLRDHUP;
     int op = watch->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     if (epoll_ctl(l->epoll_fd, op, watch->fd, &event) < 0)
         return errno_to_err(errno);

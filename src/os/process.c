@@ -7,6 +7,7 @@
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "os/io_linux.h"
 #include "os/io_linux_internal.h"
 
 #include <errno.h>
@@ -43,15 +44,27 @@ static void stop_signal_start(struct loop_task *task)
     ENSURE_CMP(e, ==, ERR_NONE);
 }
 
-enum err linux_on_stop(struct io *io, struct loop *loop, void (*stop)(void *context), void *context)
+static sigset_t stop_signals(void)
 {
-    struct io_linux *l = io_linux_of(io);
-    ENSURE(!l->stop_signal);
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
+    return set;
+}
+
+void io_linux_hold_stop(void)
+{
+    sigset_t set = stop_signals();
     ENSURE(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+}
+
+enum err linux_on_stop(struct io *io, struct loop *loop, void (*stop)(void *context), void *context)
+{
+    struct io_linux *l = io_linux_of(io);
+    ENSURE(!l->stop_signal);
+    sigset_t set = stop_signals();
+    io_linux_hold_stop();
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0)
         return errno_to_err(errno);

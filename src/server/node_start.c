@@ -39,6 +39,12 @@ static void on_close(void *context, struct conn *conn)
     dispatch_closed(conn);
 }
 
+static void on_peer_closed(void *context, struct conn *conn)
+{
+    (void)context;
+    dispatch_peer_closed(conn);
+}
+
 static void start_loops(struct node *node)
 {
     node->meta_loop = node->options.loop;
@@ -56,7 +62,7 @@ static bool is_controller_listener(const struct node *node, struct slice name)
 static enum err bind_one(struct node *node, const struct listener_address *from, char **ret_text)
 {
     struct listener_info info = {
-        .protocol = (enum listener_protocol)from->protocol,
+        .protocol = from->protocol,
         .controller = is_controller_listener(node, from->name),
     };
     if (from->name.size >= sizeof info.name || node->listener_count == NODE_LISTENERS_MAX) {
@@ -94,7 +100,8 @@ static enum err bind_one(struct node *node, const struct listener_address *from,
 
 static enum err bind_all(struct node *node, char **ret_text)
 {
-    struct net_handler handler = {.on_frame = on_frame, .on_close = on_close};
+    struct net_handler handler = {
+        .on_frame = on_frame, .on_close = on_close, .on_peer_closed = on_peer_closed};
     struct net_config net = settings_net(node->static_config, node->memory);
     node->net = net_new(node->options.io, &net, node->loops, node->loop_count, &handler, node);
     const struct listener_list *list = config_listeners(node->static_config);

@@ -398,7 +398,7 @@ unsigned socket_ready(struct sim_process *process, int fd, int64_t *ret_next_ns)
             lower(ret_next_ns, segment->arrival_ns);
     }
     if (s->end_read)
-        events |= LOOP_READABLE;
+        events |= LOOP_READABLE | LOOP_PEER_CLOSED;
     if (!s->peer || s->peer->queued < s->peer->buffer_size)
         events |= LOOP_WRITABLE;
     return events;

@@ -307,7 +307,7 @@ static struct world *world_new(uint64_t seed, bool faulty)
     for (int i = 0; i < LOOPS; i++)
         w->loops[i] = loop_start(w->io, i ? "loop-1" : "loop-0");
     w->client_loop = loop_start(w->client_io, "clients");
-    struct net_handler handler = {on_open, on_frame, on_close};
+    struct net_handler handler = {.on_open = on_open, .on_frame = on_frame, .on_close = on_close};
     w->net = net_new(w->io, &config, w->loops, LOOPS, &handler, w);
     struct listener_info info = {.name = "TEST"};
     struct io_address any = {.host = "0.0.0.0", .port = 9092};

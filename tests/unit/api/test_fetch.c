@@ -1,6 +1,8 @@
 #include "harness.h"
 #include "record/batch.h"
 
+#include <stdatomic.h>
+
 struct ask {
     int16_t version;
     int64_t offset;
@@ -128,12 +130,59 @@ static void unknown_topics(void **state)
     harness_end(&h);
 }
 
+static void ask_and_wait(struct harness *h, int fd)
+{
+    struct fetch_request body;
+    wire_init(&wire_fetch_request, &body);
+    body.max_wait_ms = 30000;
+    body.min_bytes = 1;
+    body.max_bytes = 1 << 20;
+    struct fetch_request_fetch_topic *topic = fetch_request_topics_new(&h->arena, &body, 1);
+    topic->topic = slice_str("t");
+    struct fetch_request_fetch_partition *p =
+        fetch_request_fetch_topic_partitions_new(&h->arena, topic, 1);
+    p->partition_max_bytes = 1 << 20;
+    harness_ask(h, fd, WIRE_API_FETCH, 11, &body);
+}
+
+/* The end of a connection ends its long poll at once: nobody may be there to wait. One that has
+ * only shut down its side gets its answer. */
+static void a_client_that_closes(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    struct api_context *context = node_context(h.node);
+    int64_t begun_ms = io_mono_ms(h.io);
+    for (int parked_first = 0; parked_first < 2; parked_first++) {
+        int fd = harness_connect(&h);
+        ask_and_wait(&h, fd);
+        if (parked_first)
+            usleep(20000);
+        assert_int_equal(shutdown(fd, SHUT_WR), 0);
+        const struct fetch_response *r = harness_answer(&h, fd, WIRE_API_FETCH, 11);
+        assert_non_null(r);
+        assert_int_equal(only(r)->records.bytes.size, 0);
+        assert_null(harness_answer(&h, fd, WIRE_API_FETCH, 11));
+        close(fd);
+    }
+    int fd = harness_connect(&h);
+    ask_and_wait(&h, fd);
+    usleep(20000);
+    assert_int_equal(atomic_load(&context->request_count), 1);
+    close(fd);
+    while (atomic_load(&context->request_count) > 0 && io_mono_ms(h.io) - begun_ms < 20000)
+        usleep(1000);
+    assert_int_equal(atomic_load(&context->request_count), 0);
+    assert_true(io_mono_ms(h.io) - begun_ms < 20000);
+    harness_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there),
-        cmocka_unit_test(a_long_poll_ends_with_data),
-        cmocka_unit_test(sessions),
+        cmocka_unit_test(what_is_there),  cmocka_unit_test(a_long_poll_ends_with_data),
+        cmocka_unit_test(sessions),       cmocka_unit_test(a_client_that_closes),
         cmocka_unit_test(unknown_topics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

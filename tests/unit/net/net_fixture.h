@@ -231,9 +231,10 @@ static inline struct net_fixture *net_start(void (*adjust)(struct net_config *co
     net_config_init(&f->config);
     if (adjust)
         adjust(&f->config);
-    struct net_handler handler = {fixture_open, fixture_frame, fixture_close};
+    struct net_handler handler = {
+        .on_open = fixture_open, .on_frame = fixture_frame, .on_close = fixture_close};
     f->net = net_new(f->io, &f->config, f->loops, LOOPS, &handler, f);
-    struct listener_info info = {.name = "TEST", .protocol = LISTENER_PLAINTEXT};
+    struct listener_info info = {.name = "TEST", .protocol = SECURITY_PLAINTEXT};
     struct io_address address = {.host = "127.0.0.1"};
     assert_int_equal(listener_open(f->net, &info, &address, &f->listener), ERR_NONE);
     f->port = listener_info(f->listener)->bound.port;
