@@ -32,8 +32,6 @@ struct group_shard {
     struct loop *loop;
 
     struct io_job load_job;
-    bool load_failed;
-    int64_t load_ms;
 
     /* timer: wish under lock, timer on the loop */
     int64_t wish_ms;
@@ -53,7 +51,7 @@ struct coordinators {
     struct io *io;
     struct loop *const *loops;
     int loop_count;
-    struct lock lock; /* LOCK_TABLE is above the shards: it is never held while entering one */
+    struct lock lock; /* a leaf: never held while entering a shard */
     struct coord_config config;
     int32_t partition_count;
     struct group_shard **shards; /* shard_count of them, NULL = not led here */

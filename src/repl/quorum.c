@@ -98,8 +98,8 @@ void quorum_post_ops(struct list *ops)
 
 enum { BATCH_RECORDS_SIZE_MAX = 4 << 20 }; /* Kafka reads metadata batches of up to 8 MB */
 
-static enum err build_batches(const struct meta_records *records, int32_t first, int32_t epoch,
-                              int64_t now_ms, struct buf *out)
+static enum err build_batches(const struct meta_records *records, int32_t epoch, int64_t now_ms,
+                              struct buf *out)
 {
     struct builder b;
     struct builder_options options = BUILDER_DEFAULTS;
@@ -107,7 +107,7 @@ static enum err build_batches(const struct meta_records *records, int32_t first,
     size_t size = 0;
     enum err e = ERR_NONE;
     bool open = false;
-    for (int32_t i = first; i < records->count && e == ERR_NONE; i++) {
+    for (int32_t i = 0; i < records->count && e == ERR_NONE; i++) {
         struct slice payload = meta_records_at(records, i);
         if (open && size + payload.size > BATCH_RECORDS_SIZE_MAX) {
             e = builder_end(&b);
@@ -128,17 +128,14 @@ static enum err build_batches(const struct meta_records *records, int32_t first,
     return e;
 }
 
-enum err quorum_append(struct quorum *q, const struct meta_records *records, int32_t first,
-                       int64_t now_ms, struct buf *batches)
+enum err quorum_append(struct quorum *q, struct slice batches)
 {
     int32_t epoch = q->raft.state.leader_epoch;
-    enum err e = build_batches(records, first, epoch, now_ms, batches);
     struct log_appended appended;
-    if (e == ERR_NONE)
-        e = log_append(q->log, LOG_RAFT_LEADER, epoch, buf_slice(batches), &appended);
+    enum err e = log_append(q->log, LOG_RAFT_LEADER, epoch, batches, &appended);
     if (e != ERR_NONE)
         return e;
-    q->bytes_since += (int64_t)batches->size;
+    q->bytes_since += (int64_t)batches.size;
     struct raft_update update;
     struct raft_event event = {RAFT_APPENDED, log_end(q->log), epoch};
     raft_step(&q->raft, &event, &update);
@@ -167,7 +164,7 @@ void quorum_controller(struct quorum *q, struct arena *arena, struct meta_record
 }
 
 /* Takes over the reference on `image`. */
-void quorum_add_root(struct quorum *q, struct meta_image *image)
+static void add_root(struct quorum *q, struct meta_image *image)
 {
     struct quorum_root *root = mem_zalloc(sizeof *root);
     root->offset_next = log_end(q->log);
@@ -175,6 +172,27 @@ void quorum_add_root(struct quorum *q, struct meta_image *image)
     list_push_back(&q->roots, &root->link);
     meta_image_unref(q->newest);
     q->newest = meta_image_ref(image);
+}
+
+enum err quorum_append_decision(struct quorum *q, struct controller *c)
+{
+    if (!c->records->count)
+        return ERR_NONE;
+    int32_t epoch = q->raft.state.leader_epoch;
+    struct buf batches;
+    buf_init(&batches);
+    enum err e = build_batches(c->records, epoch, c->now_ms, &batches);
+    if (e == ERR_NONE) {
+        struct meta_provenance at = {c->offset_next + c->records->count - 1, epoch, c->now_ms};
+        struct meta_image *next = controller_finish(c, at);
+        e = quorum_append(q, buf_slice(&batches));
+        if (e == ERR_NONE)
+            add_root(q, next);
+        else
+            meta_image_unref(next);
+    }
+    buf_fini(&batches);
+    return e;
 }
 
 /* ---- commits ----------------------------------------------------------------------------------
@@ -314,26 +332,13 @@ static enum err refusal(const struct quorum *q)
 static enum err decide(struct quorum *q, struct quorum_op *op)
 {
     struct meta_records records;
-    struct buf batches;
     struct controller c;
     meta_records_init(&records);
-    buf_init(&batches);
     quorum_controller(q, op->arena, &records, &c);
     op->base = meta_image_ref(q->newest);
     op->decide(op, &c);
-    enum err e = ERR_NONE;
-    if (records.count > 0) {
-        struct meta_provenance at = {c.offset_next + records.count - 1, q->raft.state.leader_epoch,
-                                     c.now_ms};
-        struct meta_image *next = controller_finish(&c, at);
-        e = quorum_append(q, &records, 0, c.now_ms, &batches);
-        if (e == ERR_NONE)
-            quorum_add_root(q, next);
-        else
-            meta_image_unref(next);
-    }
+    enum err e = quorum_append_decision(q, &c);
     controller_fini(&c);
-    buf_fini(&batches);
     meta_records_fini(&records);
     op->offset_next = log_end(q->log);
     return e;
@@ -347,7 +352,8 @@ void quorum_submit(struct quorum *q, struct quorum_op *op)
     bool waits = false;
     if (e == ERR_NONE) {
         e = decide(q, op);
-        if (e != ERR_NONE && e != ERR_DISK_FULL)
+        /* What else goes wrong (no space, too large for a segment) leaves the log as it was. */
+        if (e == ERR_IO || e == ERR_KAFKA_STORAGE_ERROR)
             fail(q, e);
         waits = e == ERR_NONE && (op->offset_next > q->raft.high_watermark || q->publishing);
     }

@@ -76,11 +76,11 @@ struct quorum {
 /* A decision's context on the newest root. */
 void quorum_controller(struct quorum *q, struct arena *arena, struct meta_records *records,
                        struct controller *ret_controller);
-/* Appends what `batches` holds already and the records from `first` on, in one write. */
-enum err quorum_append(struct quorum *q, const struct meta_records *records, int32_t first,
-                       int64_t now_ms, struct buf *batches);
-/* The newest root from now on; takes over the reference. */
-void quorum_add_root(struct quorum *q, struct meta_image *image);
+/* Appends finished batches in one write. */
+enum err quorum_append(struct quorum *q, struct slice batches);
+/* Appends the records of a decision, if any, in one write; the root that has them is the newest
+ * from now on. On an error nothing changed. */
+enum err quorum_append_decision(struct quorum *q, struct controller *c);
 /* The newest root below the high watermark, or NULL; the reference is the caller's. */
 struct meta_image *quorum_take_committed(struct quorum *q);
 /* Operations that need wait no longer, in order, with their errors; quorum_post_ops ends them, off

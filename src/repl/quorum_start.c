@@ -147,11 +147,9 @@ static enum err run_step(struct quorum *q, const struct controller_registration 
 {
     struct arena arena;
     struct meta_records records;
-    struct buf batches;
     struct controller c;
     arena_init(&arena);
     meta_records_init(&records);
-    buf_init(&batches);
     quorum_controller(q, &arena, &records, &c);
     if (bootstrap) {
         abort_open_transaction(q, &c);
@@ -161,19 +159,8 @@ static enum err run_step(struct quorum *q, const struct controller_registration 
         controller_register_self(&c, self);
         q->broker_epoch = self->broker_endpoint_count > 0 ? c.offset_next : -1;
     }
-    enum err e = ERR_NONE;
-    if (records.count > 0) {
-        struct meta_provenance at = {c.offset_next + records.count - 1, q->raft.state.leader_epoch,
-                                     c.now_ms};
-        struct meta_image *next = controller_finish(&c, at);
-        e = quorum_append(q, &records, 0, c.now_ms, &batches);
-        if (e == ERR_NONE)
-            quorum_add_root(q, next);
-        else
-            meta_image_unref(next);
-    }
+    enum err e = quorum_append_decision(q, &c);
     controller_fini(&c);
-    buf_fini(&batches);
     meta_records_fini(&records);
     arena_fini(&arena);
     return e;
@@ -181,22 +168,19 @@ static enum err run_step(struct quorum *q, const struct controller_registration 
 
 static enum err append_start(struct quorum *q, const struct controller_registration *self)
 {
-    struct meta_records none;
     struct buf batch;
-    meta_records_init(&none);
     buf_init(&batch);
     int64_t now_ms = io_wall_ms(q->io);
     enum err e = log_epoch_assign(q->log, q->raft.state.leader_epoch);
     if (e == ERR_NONE)
         e = add_leader_change(q, now_ms, &batch);
     if (e == ERR_NONE)
-        e = quorum_append(q, &none, 0, now_ms, &batch);
+        e = quorum_append(q, buf_slice(&batch));
     if (e == ERR_NONE)
         e = run_step(q, self, true);
     if (e == ERR_NONE)
         e = run_step(q, self, false);
     buf_fini(&batch);
-    meta_records_fini(&none);
     return e;
 }
 
@@ -268,24 +252,15 @@ static void append_shutdown(struct quorum *q)
 {
     struct arena arena;
     struct meta_records records;
-    struct buf batches;
     struct controller c;
     arena_init(&arena);
     meta_records_init(&records);
-    buf_init(&batches);
     quorum_controller(q, &arena, &records, &c);
     controller_shutdown_self(&c, q->raft.id);
-    if (records.count > 0) {
-        struct meta_provenance at = {c.offset_next + records.count - 1, q->raft.state.leader_epoch,
-                                     c.now_ms};
-        struct meta_image *next = controller_finish(&c, at);
-        if (quorum_append(q, &records, 0, c.now_ms, &batches) == ERR_NONE)
-            quorum_add_root(q, next);
-        else
-            meta_image_unref(next);
-    }
+    enum err e = quorum_append_decision(q, &c);
+    if (e != ERR_NONE)
+        diag(DIAG_REPL, DIAG_WARN, "the controlled shutdown was not recorded: %s", err_name(e));
     controller_fini(&c);
-    buf_fini(&batches);
     meta_records_fini(&records);
     arena_fini(&arena);
 }

@@ -364,6 +364,46 @@ static void a_failed_sync_is_told(void **state)
     stage_fini(&s);
 }
 
+static void decide_much(struct quorum_op *op, struct controller *c)
+{
+    enum { VALUE_SIZE = 30000, RECORDS = 300 }; /* above metadata.log.segment.bytes */
+    (void)op;
+    char *value = mem_zalloc(VALUE_SIZE);
+    memset(value, 'v', VALUE_SIZE);
+    for (int i = 0; i < RECORDS; i++) {
+        struct config_record record;
+        wire_init(&wire_config_record, &record);
+        record.resource_type = META_RESOURCE_TOPIC;
+        record.resource_name = SLICE_LIT("t");
+        record.name = SLICE_LIT("follower.replication.throttled.replicas");
+        record.value = slice_of(value, VALUE_SIZE);
+        meta_records_add(c->records, &wire_config_record, 0, &record);
+    }
+    mem_free(value);
+}
+
+/* A change that the log cannot take is refused, and the next one is made. */
+static void a_change_too_large_costs_nothing_else(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, "controller.quorum.voters=1@127.0.0.1:40911\n"
+                   "metadata.log.segment.bytes=8388608\n");
+    stage_start(&s);
+    create(&s, "t");
+    struct arena arena;
+    arena_init(&arena);
+    struct op o = {0};
+    submit(&s, &o, &arena, decide_much);
+    sem_wait(&o.done);
+    assert_int_equal(o.op.error, ERR_RECORD_LIST_TOO_LARGE);
+    assert_int_equal(s.failures, 0);
+    arena_fini(&arena);
+    create(&s, "u");
+    stage_close(&s);
+    stage_fini(&s);
+}
+
 /* While an image is published: a second operation, which finds nothing to do any more. */
 struct late_stage {
     struct stage s;
@@ -594,6 +634,7 @@ int main(void)
         cmocka_unit_test(changes_survive_a_stop_and_a_kill),
         cmocka_unit_test(many_operations_commit_in_order),
         cmocka_unit_test(a_failed_sync_is_told),
+        cmocka_unit_test(a_change_too_large_costs_nothing_else),
         cmocka_unit_test(nothing_ends_before_a_commit_is_published),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
         cmocka_unit_test(a_folder_of_apache_kafka_is_taken_over),
