@@ -57,7 +57,36 @@ def record_seeds(folder):
                 out.write(head + bytes.fromhex(row))
 
 
-SEEDS = {"record": record_seeds, "wire": wire_seeds}
+def store_seeds(folder):
+    """Folders of Apache Kafka's partitions in the order that fuzz_store.c reads files."""
+    golden = os.path.join(ROOT, "tests/golden/store")
+    zero, third = "0" * 20, "0" * 19 + "3"
+    names = [zero + ".index", zero + ".timeindex", zero + ".txnindex", zero + ".snapshot",
+             third + ".snapshot", "leader-epoch-checkpoint", "partition.metadata"]
+    for number, partition in enumerate(sorted(os.listdir(golden))):
+        path = os.path.join(golden, partition)
+        if not os.path.isdir(path):
+            continue
+        parts = b""
+        for name in names:
+            try:
+                with open(os.path.join(path, name), "rb") as file:
+                    data = file.read()[:4000]
+                parts += len(data).to_bytes(2, "little") + data
+            except OSError:
+                parts += b"\xff\xff"
+        logs = sorted(name for name in os.listdir(path) if name.endswith(".log"))
+        with open(os.path.join(path, logs[0]), "rb") as file:
+            parts += file.read()[:3000]
+        for flags in range(4):
+            with open(os.path.join(folder, f"golden-{number}-{flags}"), "wb") as out:
+                out.write(bytes([flags]) + parts)
+    state = (b'{"leaderId":1,"leaderEpoch":1,"votedId":1,"data_version":1}')
+    with open(os.path.join(folder, "metadata"), "wb") as out:
+        out.write(b"\4\xff\xff" + len(state).to_bytes(2, "little") + state + b"\xff\xff" * 4)
+
+
+SEEDS = {"record": record_seeds, "store": store_seeds, "wire": wire_seeds}
 
 
 def main():
