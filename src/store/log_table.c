@@ -131,7 +131,8 @@ static enum err open_new(struct log_dir *dir, struct slice topic, int32_t partit
         log_free(log);
         if (!was_there)
             remove_begun(dir, path);
-        log_dir_check(dir, err, "create partition");
+        /* A folder that is no longer there has failed as well. */
+        log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "create partition");
     }
     mem_free(path);
     return err;

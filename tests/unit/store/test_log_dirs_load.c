@@ -57,6 +57,27 @@ static void too_few_descriptors_fail_the_load_alone(void **state)
     dirs_end(&x);
 }
 
+static void a_folder_that_was_removed_goes_offline(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 2);
+    dirs_open(&x);
+    char moved[256];
+    snprintf(moved, sizeof moved, "%s-gone", x.paths[1]);
+    assert_int_equal(rename(x.paths[1], moved), 0);
+    struct uuid id = {{1}};
+    struct log *log;
+    int failed = 0;
+    for (int i = 0; i < 6; i++)
+        failed += log_dirs_create(x.dirs, NULL, SLICE_LIT("t"), i, &id, &x.load.default_config,
+                                  &log) != ERR_NONE;
+    assert_int_equal(failed, 1);
+    assert_true(log_dir_online(log_dirs_at(x.dirs, 0)));
+    assert_false(log_dir_online(log_dirs_at(x.dirs, 1)));
+    assert_int_equal(rename(moved, x.paths[1]), 0);
+    dirs_end(&x);
+}
+
 static void what_is_no_partition_is_left_alone(void **state)
 {
     struct dirs_fixture x;
@@ -106,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(loads_all_again),
         STORE_TEST(too_few_descriptors_fail_the_load_alone),
+        STORE_TEST(a_folder_that_was_removed_goes_offline),
         STORE_TEST(what_is_no_partition_is_left_alone),
         STORE_TEST(a_damaged_folder_does_not_stop_the_rest),
     };
