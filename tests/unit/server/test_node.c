@@ -1,5 +1,7 @@
 #include "../api/harness_group.h"
 
+#include "os/io_ops.h"
+
 /* Records, topics and ids are there again after a stop and a start. */
 static void what_was_there_comes_back(void **state)
 {
@@ -94,6 +96,40 @@ static void parked_requests_end_with_the_node(void **state)
     close(fd);
 }
 
+static _Atomic bool sync_is_broken;
+static const struct io_ops *sound;
+
+static enum err fdatasync_or_not(struct io *io, int fd)
+{
+    return sync_is_broken ? ERR_IO : sound->fdatasync(io, fd);
+}
+
+/* PROMISES: a failed metadata fsync ends the node. */
+static void a_failed_metadata_sync_ends_the_node(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    sound = h.io->ops;
+    struct io_ops ops = *sound;
+    ops.fdatasync = fdatasync_or_not;
+    h.io->ops = &ops;
+    diag_set_level(DIAG_ROOT, DIAG_FATAL);
+    harness_open(&h, NULL);
+    sync_is_broken = true;
+    struct create_topics_request body;
+    wire_init(&wire_create_topics_request, &body);
+    struct create_topics_request_creatable_topic *topic =
+        create_topics_request_topics_new(&h.arena, &body, 1);
+    topic->name = slice_str("t");
+    topic->num_partitions = topic->replication_factor = 1;
+    harness_ask(&h, h.fd, WIRE_API_CREATE_TOPICS, 7, &body);
+    latch_wait(&h.stopped);
+    assert_int_equal(h.exit_status, 1);
+    h.exit_status = 0; /* for harness_close */
+    sync_is_broken = false;
+    harness_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +137,7 @@ int main(void)
         cmocka_unit_test(stopped_while_starting),
         cmocka_unit_test(refused_at_once),
         cmocka_unit_test(parked_requests_end_with_the_node),
+        cmocka_unit_test(a_failed_metadata_sync_ends_the_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
