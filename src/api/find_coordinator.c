@@ -52,7 +52,9 @@ static void find_one(struct request *request, const struct search *search, struc
         topic ? meta_topic_partition(topic, coordinator_partition(key, topic->partition_count))
               : NULL;
     if (!partition || !endpoints_find(request, search->image, partition->leader, &endpoint)) {
-        no_node(to, ERR_COORDINATOR_NOT_AVAILABLE, "The coordinator is not available.");
+        /* Kafka has the sentence in the old form of the answer only. */
+        no_node(to, ERR_COORDINATOR_NOT_AVAILABLE,
+                request->version >= 4 ? "" : "The coordinator is not available.");
         return;
     }
     to->node_id = endpoint.node_id;

@@ -99,16 +99,6 @@ static void add_all_topics(struct metadata_walk *walk)
     add_topic(walk, topic, &items[i++]);
 }
 
-static enum err creation_error(const struct metadata_created *created, struct slice name)
-{
-    for (int32_t i = 0; created && i < created->count; i++) {
-        if (slice_eq(created->names[i], name) && created->errors[i])
-            return err_is_wire(created->errors[i]) ? created->errors[i]
-                                                   : ERR_UNKNOWN_TOPIC_OR_PARTITION;
-    }
-    return ERR_UNKNOWN_TOPIC_OR_PARTITION;
-}
-
 static bool is_valid_name(struct request *request, struct slice name)
 {
     struct slice text;
@@ -130,7 +120,7 @@ static void add_unknown(struct metadata_walk *walk, bool by_id,
     if (!is_valid_name(walk->request, asked->name))
         to->error_code = ERR_INVALID_TOPIC_EXCEPTION;
     else
-        to->error_code = (int16_t)creation_error(walk->request->parked, asked->name);
+        to->error_code = ERR_UNKNOWN_TOPIC_OR_PARTITION; /* as well when it could not be made */
 }
 
 static const struct meta_topic *find(const struct meta_image *image, bool by_id,

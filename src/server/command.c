@@ -143,8 +143,8 @@ static enum err load_config(struct io *io, const struct server_options *options,
     return err;
 }
 
-/* Keys that do nothing here, said once. */
-static void tell_keys(const struct config *config)
+/* Keys that do nothing here, said once; not those that a start without a properties file wrote. */
+static void tell_keys(const struct config *config, bool own_file)
 {
     struct buf line;
     buf_init(&line);
@@ -154,8 +154,11 @@ static void tell_keys(const struct config *config)
         diag(DIAG_SERVER, DIAG_WARN, "unknown settings are ignored: %.*s",
              SLICE_FMT(buf_slice(&line)));
     buf_clear(&line);
-    for (size_t i = 0; i < config_later_count(config); i++)
-        buf_printf(&line, "%s%.*s", i ? ", " : "", SLICE_FMT(config_later_at(config, i)));
+    for (size_t i = 0; i < config_later_count(config); i++) {
+        struct slice key = config_later_at(config, i);
+        if (!own_file || !first_start_wrote(key))
+            buf_printf(&line, "%s%.*s", line.size ? ", " : "", SLICE_FMT(key));
+    }
     if (line.size)
         diag(DIAG_SERVER, DIAG_WARN, "these settings have no effect yet: %.*s",
              SLICE_FMT(buf_slice(&line)));
@@ -217,7 +220,7 @@ static enum err start(struct process *process, struct loop *loop, struct config 
     enum err err = load_config(process->io, process->options, ret_config, ret_text);
     if (err)
         return err;
-    tell_keys(*ret_config);
+    tell_keys(*ret_config, !process->options->properties_path);
     struct node_options options = {
         .io = process->io,
         .loop = loop,

@@ -140,27 +140,37 @@ static enum err write_file(struct io *io, const char *path, struct slice text)
     return err;
 }
 
+static const char *const fixed_keys[][2] = {
+    {"process.roles", "broker,controller"},
+    {"node.id", "1"},
+    {"controller.listener.names", "CONTROLLER"},
+    {"inter.broker.listener.name", "PLAINTEXT"},
+    {"listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"},
+    {"offsets.topic.replication.factor", "1"},
+    {"transaction.state.log.replication.factor", "1"},
+    {"transaction.state.log.min.isr", "1"},
+    {"share.coordinator.state.topic.replication.factor", "1"},
+    {"share.coordinator.state.topic.min.isr", "1"},
+    {"group.initial.rebalance.delay.ms", "0"},
+    {"klamm.advertise.as.reached", "true"},
+};
+
+bool first_start_wrote(struct slice key)
+{
+    for (size_t i = 0; i < sizeof fixed_keys / sizeof fixed_keys[0]; i++) {
+        if (slice_eq_str(key, fixed_keys[i][0]))
+            return true;
+    }
+    return false;
+}
+
 static void write_properties(struct io *io, const char *data_path, const struct address *client,
                              struct buf *out)
 {
-    static const char *const fixed[][2] = {
-        {"process.roles", "broker,controller"},
-        {"node.id", "1"},
-        {"controller.listener.names", "CONTROLLER"},
-        {"inter.broker.listener.name", "PLAINTEXT"},
-        {"listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"},
-        {"offsets.topic.replication.factor", "1"},
-        {"transaction.state.log.replication.factor", "1"},
-        {"transaction.state.log.min.isr", "1"},
-        {"share.coordinator.state.topic.replication.factor", "1"},
-        {"share.coordinator.state.topic.min.isr", "1"},
-        {"group.initial.rebalance.delay.ms", "0"},
-        {"klamm.advertise.as.reached", "true"},
-    };
     struct properties properties;
     properties_init(&properties);
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-        properties_set(&properties, slice_str(fixed[i][0]), slice_str(fixed[i][1]));
+    for (size_t i = 0; i < sizeof fixed_keys / sizeof fixed_keys[0]; i++)
+        properties_set(&properties, slice_str(fixed_keys[i][0]), slice_str(fixed_keys[i][1]));
     uint16_t controller_port = free_port_after(io, client->port);
     write_listeners(&properties, client, controller_port);
     char voter[64];

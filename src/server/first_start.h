@@ -19,4 +19,7 @@ void first_start_listen(struct properties *properties, const char *listen);
 /* The whole file, up to PROPERTIES_SIZE_MAX. */
 enum err first_start_read_file(struct io *io, const char *path, struct buf *out);
 
+/* Whether the properties file of such a start has the key from the start itself. */
+bool first_start_wrote(struct slice key);
+
 #endif

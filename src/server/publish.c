@@ -9,6 +9,7 @@
 #include "api/topic_names.h"
 #include "base/mem.h"
 #include "meta/image.h"
+#include "meta/topic_name.h"
 #include "net/net.h"
 #include "os/diag.h"
 #include "repl/partition_table.h"
@@ -221,6 +222,8 @@ static void publish_topic(void *data, const struct meta_topic *old, const struct
     };
     settings_topic(publisher->context->config, topics->new, topic->name, &walk.config,
                    &walk.log_config);
+    if (publisher->is_first && walk.config.cleanup_compact && !topic_name_is_internal(topic->name))
+        publisher->compacted_count++;
     if (walk.is_offsets_topic)
         coordinators_set_partition_count(publisher->context->coordinators, topic->partition_count);
     for (int32_t i = 0; i < topic->partition_count; i++)
@@ -317,6 +320,12 @@ void publish_image(struct publisher *publisher, const struct meta_image *old,
     publish_topic_configs(publisher, old, new, config_changed);
     if (publisher->is_first) {
         publisher->is_first = false;
+        if (publisher->compacted_count)
+            diag(
+                DIAG_SERVER, DIAG_WARN,
+                "cleaning is off in this version: topics with cleanup.policy=compact (%d) keep all "
+                "their records",
+                publisher->compacted_count);
         publish_strays(publisher->context, new);
     }
 }

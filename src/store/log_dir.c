@@ -63,10 +63,18 @@ void log_dir_fail(struct log_dir *dir, const char *what)
         return;
     diag(DIAG_STORE, DIAG_ERROR, "log folder %s goes offline: %s: %s", dir->path, what,
          io_error_text(dir->dirs->io));
-    if (dir->dirs->options.failed && !__atomic_exchange_n(&dir->failed_told, 1, __ATOMIC_ACQ_REL)) {
-        dir->failed_task.run = tell_failed;
+    if (!dir->dirs->options.failed || __atomic_exchange_n(&dir->failed_told, 1, __ATOMIC_ACQ_REL))
+        return;
+    dir->failed_task.run = tell_failed;
+    __atomic_store_n(&dir->failed_waits, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&dir->dirs->telling, __ATOMIC_SEQ_CST))
+        log_dir_tell(dir);
+}
+
+void log_dir_tell(struct log_dir *dir)
+{
+    if (__atomic_exchange_n(&dir->failed_waits, 0, __ATOMIC_SEQ_CST))
         loop_post(dir->dirs->options.failed_loop, &dir->failed_task);
-    }
 }
 
 enum err log_dir_check(struct log_dir *dir, enum err err, const char *what)

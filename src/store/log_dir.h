@@ -32,6 +32,7 @@ struct log_dir {
     bool clean;       /* was shut down cleanly */
     int64_t broker_epoch;
     uint32_t online, failed_told; /* atomics */
+    uint32_t failed_waits;        /* atomic: to be told once somebody listens */
     uint32_t space_state;         /* atomic: enum log_space */
     struct lock lock;
     struct io_space space;
@@ -52,6 +53,7 @@ enum log_space { LOG_SPACE_OK, LOG_SPACE_LOW, LOG_SPACE_CRITICAL };
 
 struct log_dirs {
     struct io *io;
+    uint32_t telling; /* atomic: failures of folders are told */
     struct log_dirs_options options;
     struct file_cache *cache;
     struct lock table_lock;
@@ -75,6 +77,8 @@ char *log_dir_file(const struct log_dir *dir, const char *name);
 bool log_dir_parse_name(const char *name, struct slice *ret_topic, int32_t *ret_partition);
 /* True for "….<32 hex digits>-SUFFIX". */
 bool log_dir_has_suffix(const char *name, const char *suffix);
+/* Posts that the folder failed, if it did and that was not told. Any thread. */
+void log_dir_tell(struct log_dir *dir);
 enum err log_dir_check(struct log_dir *dir, enum err err, const char *what);
 
 /* log_dir_clean.c: the clean shutdown file. */

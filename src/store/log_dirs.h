@@ -40,8 +40,9 @@ struct log_dirs_options {
                              coordinator's a quarter of that, so that a small disk can be used;
                              0 = no such cap */
     int files_max;        /* open segment and index files kept by the cache */
-    /* A folder went offline (I/O error). Called on `failed_loop` once per folder, no lock held;
-     * NULL = nobody asks. */
+    /* A folder went offline (I/O error). Called on `failed_loop` once per folder, no lock held,
+     * from log_dirs_load on: who fails before that may still give up and free everything. NULL =
+     * nobody asks. */
     struct loop *failed_loop;
     void (*failed)(void *context, struct log_dir *dir);
     void *failed_context;

@@ -195,6 +195,9 @@ static void listed(struct io_job *job)
 
 void log_dirs_load(struct log_dirs *dirs, struct loop *loop, struct log_dirs_load *load)
 {
+    __atomic_store_n(&dirs->telling, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < dirs->folder_count; i++)
+        log_dir_tell(dirs->dirs[i]);
     struct loader *loader = mem_zalloc(sizeof *loader);
     loader->dirs = dirs;
     loader->load = load;

@@ -112,12 +112,21 @@ static void addresses(void **state)
     end(&f);
 }
 
+/* The start says nothing about settings that it wrote itself. */
+static void own_settings(void **state)
+{
+    (void)state;
+    assert_true(first_start_wrote(slice_str("transaction.state.log.min.isr")));
+    assert_false(first_start_wrote(slice_str("log.cleaner.threads")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_once),
         cmocka_unit_test(leaves_other_folders_alone),
         cmocka_unit_test(addresses),
+        cmocka_unit_test(own_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
