@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define LISTEN_DEFAULT "127.0.0.1:9092"
+#define OWN_KEY        "klamm.advertise.as.reached"
 
 enum { PORTS_TRIED = 100 };
 
@@ -129,14 +130,19 @@ enum err first_start_read_file(struct io *io, const char *path, struct buf *out)
     return err;
 }
 
+/* Whole or not at all, for the process may end at any moment. */
 static enum err write_file(struct io *io, const char *path, struct slice text)
 {
     int fd;
-    enum err err = io_open(io, path, IO_WRITE | IO_CREATE | IO_EXCLUSIVE, &fd);
-    if (err)
-        return err;
-    err = io_pwrite(io, fd, text.data, text.size, 0);
-    io_close(io, fd);
+    char *new_path = mem_printf("%s.tmp", path);
+    enum err err = io_open(io, new_path, IO_WRITE | IO_CREATE | IO_TRUNCATE, &fd);
+    if (!err) {
+        err = io_pwrite(io, fd, text.data, text.size, 0);
+        io_close(io, fd);
+    }
+    if (!err)
+        err = io_rename(io, new_path, path);
+    mem_free(new_path);
     return err;
 }
 
@@ -152,7 +158,7 @@ static const char *const fixed_keys[][2] = {
     {"share.coordinator.state.topic.replication.factor", "1"},
     {"share.coordinator.state.topic.min.isr", "1"},
     {"group.initial.rebalance.delay.ms", "0"},
-    {"klamm.advertise.as.reached", "true"},
+    {OWN_KEY, "true"},
 };
 
 bool first_start_wrote(struct slice key)
@@ -184,7 +190,27 @@ static void write_properties(struct io *io, const char *data_path, const struct 
 
 /* ---- the folder ---- */
 
-static enum err check_empty(struct io *io, const char *data_path, char **ret_text)
+/* A server.properties that an earlier start without configuration wrote before it was interrupted:
+ * it has our own key, or a power cut left it empty. Anybody else's is left alone. */
+static bool is_ours(struct io *io, const char *properties_path)
+{
+    struct buf text;
+    buf_init(&text);
+    bool ours = !first_start_read_file(io, properties_path, &text) &&
+                (!text.size || memmem(text.data, text.size, OWN_KEY, sizeof OWN_KEY - 1));
+    buf_fini(&text);
+    return ours;
+}
+
+/* Names that a format which was interrupted leaves behind. */
+static bool is_leftover(struct io *io, const char *name, const char *properties_path)
+{
+    return !strcmp(name, "server.properties.tmp") || !strcmp(name, "meta.properties.tmp") ||
+           (!strcmp(name, "server.properties") && is_ours(io, properties_path));
+}
+
+static enum err check_empty(struct io *io, const char *data_path, const char *properties_path,
+                            char **ret_text)
 {
     char **names;
     size_t count;
@@ -194,7 +220,7 @@ static enum err check_empty(struct io *io, const char *data_path, char **ret_tex
         return err;
     }
     for (size_t i = 0; !err && i < count; i++) {
-        if (!strcmp(names[i], "lost+found"))
+        if (!strcmp(names[i], "lost+found") || is_leftover(io, names[i], properties_path))
             continue;
         *ret_text = mem_printf("%s is not empty (%s) and was not made by a start without "
                                "configuration: choose another folder with --data, or give a "
@@ -251,7 +277,7 @@ enum err first_start(struct io *io, const char *data_path, const char *listen, c
     if (!is_formatted || !has_properties) {
         err = io_mkdir(io, data_path);
         if (err == ERR_EXISTS)
-            err = check_empty(io, data_path, ret_text);
+            err = check_empty(io, data_path, path, ret_text);
         else if (err)
             *ret_text = mem_printf("%s cannot be created: %s", data_path, io_error_text(io));
         if (!err)

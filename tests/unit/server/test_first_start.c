@@ -88,6 +88,47 @@ static void leaves_other_folders_alone(void **state)
     end(&f);
 }
 
+static void put_file(struct fixture *f, const char *name, const char *text)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/%s", f->dir, name);
+    int fd;
+    assert_int_equal(io_open(f->io, path, IO_WRITE | IO_CREATE | IO_TRUNCATE, &fd), ERR_NONE);
+    assert_int_equal(io_pwrite(f->io, fd, text, strlen(text), 0), ERR_NONE);
+    io_close(f->io, fd);
+}
+
+/* A format that was cut short at any point is done again; somebody's own file is not overwritten.
+ */
+static void an_interrupted_format_is_finished(void **state)
+{
+    (void)state;
+    static const char *const cut[][2] = {
+        {"server.properties.tmp", "process.ro"},
+        {"server.properties", ""},
+        {"server.properties", "klamm.advertise.as.reached=true\n"},
+        {"meta.properties.tmp", "version=1\n"},
+    };
+    char *path, *text = NULL;
+    for (size_t i = 0; i < sizeof cut / sizeof cut[0]; i++) {
+        struct fixture f;
+        start(&f);
+        put_file(&f, cut[i][0], cut[i][1]);
+        assert_int_equal(first_start(f.io, f.dir, NULL, &path, &text), ERR_NONE);
+        struct log_meta meta;
+        assert_int_equal(log_meta_read(f.io, f.dir, &meta), ERR_NONE);
+        mem_free(path);
+        end(&f);
+    }
+    struct fixture f;
+    start(&f);
+    put_file(&f, "server.properties", "node.id=7\n");
+    assert_int_equal(first_start(f.io, f.dir, NULL, &path, &text), ERR_EXISTS);
+    assert_non_null(strstr(text, "server.properties"));
+    mem_free(text);
+    end(&f);
+}
+
 static void addresses(void **state)
 {
     (void)state;
@@ -125,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_once),
         cmocka_unit_test(leaves_other_folders_alone),
+        cmocka_unit_test(an_interrupted_format_is_finished),
         cmocka_unit_test(addresses),
         cmocka_unit_test(own_settings),
     };
