@@ -26,6 +26,7 @@ enum { READ_COMMITTED = 1 };
 
 struct fetch {
     struct parked parked;
+    struct fetch_session_waiter waiter;
     struct request *request;
     const struct fetch_request *body;
     struct fetch_plan plan;
@@ -267,6 +268,8 @@ static enum watch_class watch_class_of(const struct fetch *fetch)
 static void resume(struct parked *parked)
 {
     struct fetch *fetch = LIST_ITEM(parked, struct fetch, parked);
+    if (fetch->plan.session)
+        fetch_session_hold(fetch->plan.session, NULL);
     LIST_FOREACH(node, fetch->plan.partitions)
     {
         struct fetch_partition *item = LIST_ITEM(node, struct fetch_partition, link);
@@ -326,6 +329,8 @@ static void park(struct fetch *fetch)
     }
     if (moved)
         parked_wake(&fetch->parked);
+    if (fetch->plan.session)
+        fetch_session_hold(fetch->plan.session, &fetch->parked);
     parked_arm(&fetch->parked, request->received_ns + (int64_t)fetch->body->max_wait_ms * 1000000);
 }
 
@@ -336,18 +341,37 @@ static void refuse(struct request *request, enum err err)
     request_reply(request, response);
 }
 
+/* ---- waiting for the session ---- */
+
+static void begin(struct request *request);
+
+static void session_ready(struct fetch_session_waiter *waiter)
+{
+    request_post(LIST_ITEM(waiter, struct fetch, waiter)->request, begin);
+}
+
+static void wait_no_more(struct request *request)
+{
+    struct fetch *fetch = request->parked;
+    if (fetch_sessions_leave(request->context->sessions, &fetch->waiter))
+        refuse(request, ERR_INVALID_FETCH_SESSION_EPOCH);
+}
+
 static int32_t replica_id(const struct request *request)
 {
     const struct fetch_request *body = request->body;
     return request->version >= 15 ? body->replica_state.replica_id : body->replica_id;
 }
 
-static void handle(struct request *request)
+static void begin(struct request *request)
 {
-    struct fetch *fetch = arena_alloc(&request->arena, sizeof *fetch);
-    fetch->request = request;
-    fetch->body = request->body;
-    enum err err = fetch_plan_begin(request, &fetch->plan);
+    struct fetch *fetch = request->parked;
+    request->cancel = request->peer_closed = NULL;
+    enum err err = fetch_plan_begin(request, &fetch->waiter, &fetch->plan);
+    if (err == ERR_AGAIN) {
+        request->cancel = request->peer_closed = wait_no_more;
+        return;
+    }
     if (err) {
         refuse(request, err);
         return;
@@ -365,6 +389,17 @@ static void handle(struct request *request)
         finish(fetch);
     else
         park(fetch);
+}
+
+static void handle(struct request *request)
+{
+    struct fetch *fetch = arena_alloc(&request->arena, sizeof *fetch);
+    fetch->request = request;
+    fetch->body = request->body;
+    fetch->waiter.ready = session_ready;
+    list_init(&fetch->waiter.link);
+    request->parked = fetch;
+    begin(request);
 }
 
 API_FAMILY(api_fetch, {WIRE_API_FETCH, API_BROKER, handle});

@@ -99,12 +99,13 @@ static void update_session(struct request *request, struct fetch_session *sessio
     }
 }
 
-static enum err plan_session(struct request *request, struct fetch_plan *plan)
+static enum err plan_session(struct request *request, struct fetch_session_waiter *waiter,
+                             struct fetch_plan *plan)
 {
     const struct fetch_request *body = request->body;
     struct fetch_sessions *sessions = request->context->sessions;
     enum err err = fetch_sessions_use(sessions, body->session_id, body->session_epoch,
-                                      is_by_id(request), &plan->session);
+                                      is_by_id(request), waiter, &plan->session);
     if (err)
         return err;
     update_session(request, plan->session);
@@ -138,7 +139,8 @@ static void resolve(struct request *request, struct fetch_plan *plan)
     }
 }
 
-enum err fetch_plan_begin(struct request *request, struct fetch_plan *ret_plan)
+enum err fetch_plan_begin(struct request *request, struct fetch_session_waiter *waiter,
+                          struct fetch_plan *ret_plan)
 {
     const struct fetch_request *body = request->body;
     struct fetch_plan *plan = ret_plan;
@@ -151,7 +153,7 @@ enum err fetch_plan_begin(struct request *request, struct fetch_plan *ret_plan)
         plan->wants_session = body->session_epoch == EPOCH_INITIAL && request->version >= 7;
         plan_own(request, plan);
     } else {
-        enum err err = plan_session(request, plan);
+        enum err err = plan_session(request, waiter, plan);
         if (err)
             return err;
     }

@@ -25,8 +25,10 @@ struct fetch_plan {
     int32_t count;
 };
 
-/* Fills the plan. An error is for the whole request; the plan then holds nothing. */
-enum err fetch_plan_begin(struct request *request, struct fetch_plan *ret_plan);
+/* Fills the plan. An error is for the whole request; the plan then holds nothing. ERR_AGAIN: the
+ * session is in use, `waiter` will be told. */
+enum err fetch_plan_begin(struct request *request, struct fetch_session_waiter *waiter,
+                          struct fetch_plan *ret_plan);
 /* Full fetch: makes the session, with what the answers told. Returns its id; 0 = no session. */
 int32_t fetch_plan_keep(struct request *request, struct fetch_plan *plan);
 /* True when the partition's answer must be sent; notes what it tells. */

@@ -88,8 +88,16 @@ static struct fetch_session *take_out(struct fetch_sessions *sessions,
     return session->in_use ? NULL : session;
 }
 
+/* Lock held. */
+static void wait_for(struct fetch_session *session, struct fetch_session_waiter *waiter)
+{
+    list_push_back(&session->waiters, &waiter->link);
+    if (session->holder)
+        parked_wake(session->holder);
+}
+
 enum err fetch_sessions_use(struct fetch_sessions *sessions, int32_t id, int32_t epoch, bool by_id,
-                            struct fetch_session **ret_session)
+                            struct fetch_session_waiter *waiter, struct fetch_session **ret_session)
 {
     enum err err = ERR_NONE;
     int64_t now_ms = io_mono_ms(sessions->io);
@@ -97,11 +105,14 @@ enum err fetch_sessions_use(struct fetch_sessions *sessions, int32_t id, int32_t
     struct fetch_session *session = get(sessions, id);
     if (!session)
         err = ERR_FETCH_SESSION_ID_NOT_FOUND;
-    else if (session->in_use || session->epoch != epoch)
+    else if (session->epoch != epoch)
         err = ERR_INVALID_FETCH_SESSION_EPOCH;
     else if (session->by_id != by_id)
         err = ERR_FETCH_SESSION_TOPIC_ID_ERROR;
-    else {
+    else if (session->in_use) {
+        wait_for(session, waiter);
+        err = ERR_AGAIN;
+    } else {
         session->in_use = true;
         session->used_ms = now_ms;
         session->epoch = session->epoch == INT32_MAX ? 1 : session->epoch + 1;
@@ -144,6 +155,7 @@ struct fetch_session *fetch_sessions_create(struct fetch_sessions *sessions, boo
     session->in_use = true;
     session->used_ms = io_mono_ms(sessions->io);
     list_init(&session->partitions);
+    list_init(&session->waiters);
     map_init(&session->by_key);
     list_init(&session->link);
     struct fetch_session *evicted = NULL;
@@ -171,7 +183,13 @@ void fetch_session_end(struct fetch_sessions *sessions, struct fetch_session *se
 {
     lock_take(&sessions->lock);
     session->in_use = false;
+    session->holder = NULL;
     bool removed = session->removed;
+    /* All try again: the first gets it, and its epoch refuses the others as in Kafka. */
+    for (struct list *link; (link = list_pop_front(&session->waiters));) {
+        struct fetch_session_waiter *waiter = LIST_ITEM(link, struct fetch_session_waiter, link);
+        waiter->ready(waiter);
+    }
     struct fetch_session *evicted = NULL;
     if (is_too_big(sessions) && !list_empty(&sessions->idle_first))
         evicted =
@@ -181,6 +199,24 @@ void fetch_session_end(struct fetch_sessions *sessions, struct fetch_session *se
         session_free(session);
     if (evicted)
         session_free(evicted);
+}
+
+bool fetch_sessions_leave(struct fetch_sessions *sessions, struct fetch_session_waiter *waiter)
+{
+    lock_take(&sessions->lock);
+    bool waits = !list_empty(&waiter->link);
+    list_remove(&waiter->link);
+    lock_release(&sessions->lock);
+    return waits;
+}
+
+void fetch_session_hold(struct fetch_session *session, struct parked *holder)
+{
+    lock_take(&session->sessions->lock);
+    session->holder = holder;
+    if (holder && !list_empty(&session->waiters))
+        parked_wake(holder);
+    lock_release(&session->sessions->lock);
 }
 
 void fetch_sessions_remove(struct fetch_sessions *sessions, int32_t id)

@@ -3,11 +3,11 @@
  *
  * One cache for the node, under one leaf lock held for look-ups. A session is used by one request
  * at a time: fetch_sessions_use marks it, fetch_session_end gives it back; between, the request's
- * loop works on it without a lock. A second request for a session in use gets the epoch error that
- * it deserves. Sessions are evicted when the cache is full, the longest unused first, after
- * EVICTION_MS without use; one that is in use goes when it is given back. When their partitions
- * take more memory than the cache may have, there are no new sessions, and the longest unused ones
- * go. */
+ * loop works on it without a lock. A second request for a session in use waits for it, and the
+ * first one, if it is parked, is answered now, so that they follow each other as in Kafka. Sessions
+ * are evicted when the cache is full, the longest unused first, after EVICTION_MS without use; one
+ * that is in use goes when it is given back. When their partitions take more memory than the cache
+ * may have, there are no new sessions, and the longest unused ones go. */
 #ifndef KLAMM_API_FETCH_SESSION_H
 #define KLAMM_API_FETCH_SESSION_H
 
@@ -46,10 +46,19 @@ struct fetch_session {
     bool in_use;
     bool removed; /* out of the cache: freed when given back */
     int64_t used_ms;
+    struct list waiters;   /* of struct fetch_session_waiter */
+    struct parked *holder; /* the request that uses it, while parked */
     struct fetch_sessions *sessions;
     struct list partitions; /* of struct fetch_partition */
     struct map by_key;      /* of the same */
     struct list link;       /* in the cache, longest unused first */
+};
+
+/* A request that waits for a session in use; `ready` tells it to try again: on any thread, with the
+ * cache locked, so it only posts. */
+struct fetch_session_waiter {
+    struct list link;
+    void (*ready)(struct fetch_session_waiter *waiter);
 };
 
 enum { FETCH_SESSION_EVICTION_MS = 120000 };
@@ -59,9 +68,15 @@ struct fetch_sessions *fetch_sessions_new(struct io *io, int32_t session_max, in
 void fetch_sessions_free(struct fetch_sessions *sessions); /* accepts NULL */
 
 /* The session of an incremental request, marked as in use and moved to its next epoch.
- * FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR. */
+ * FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
+ * ERR_AGAIN: another request uses it; `waiter` is in line and `ready` will come. */
 enum err fetch_sessions_use(struct fetch_sessions *sessions, int32_t id, int32_t epoch, bool by_id,
+                            struct fetch_session_waiter *waiter,
                             struct fetch_session **ret_session);
+/* Out of the line; false when `ready` was called. */
+bool fetch_sessions_leave(struct fetch_sessions *sessions, struct fetch_session_waiter *waiter);
+/* The request that uses the session parks, or (NULL) parks no more. Wakes it if others wait. */
+void fetch_session_hold(struct fetch_session *session, struct parked *holder);
 /* A new, empty session in use; NULL when the cache is full of younger ones. */
 struct fetch_session *fetch_sessions_create(struct fetch_sessions *sessions, bool by_id);
 /* Gives it back. */

@@ -130,6 +130,41 @@ static void unknown_topics(void **state)
     harness_end(&h);
 }
 
+/* Two requests of one session at once, as after a connection that the client gave up: the first is
+ * answered, then the second has its turn. */
+static void a_session_in_use(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    int64_t begun_ms = io_mono_ms(h.io);
+    int32_t id = fetch(&h, (struct ask){.version = 11, .epoch = 0})->session_id;
+    assert_true(id > 0);
+    struct fetch_request body;
+    wire_init(&wire_fetch_request, &body);
+    body.max_wait_ms = 30000;
+    body.min_bytes = 1;
+    body.max_bytes = 1 << 20;
+    body.session_id = id;
+    body.session_epoch = 1;
+    int fd = harness_connect(&h);
+    harness_ask(&h, fd, WIRE_API_FETCH, 11, &body);
+    usleep(20000);
+    const struct fetch_response *r =
+        fetch(&h, (struct ask){.version = 11, .session = id, .epoch = 2, .none = true});
+    assert_int_equal(r->error_code, 0);
+    assert_int_equal(r->session_id, id);
+    r = harness_answer(&h, fd, WIRE_API_FETCH, 11);
+    assert_int_equal(r->error_code, 0);
+    assert_int_equal(r->session_id, id);
+    /* Epochs still count. */
+    r = fetch(&h, (struct ask){.version = 11, .session = id, .epoch = 2, .none = true});
+    assert_int_equal(r->error_code, ERR_INVALID_FETCH_SESSION_EPOCH);
+    assert_true(io_mono_ms(h.io) - begun_ms < 20000);
+    close(fd);
+    harness_end(&h);
+}
+
 static void ask_and_wait(struct harness *h, int fd)
 {
     struct fetch_request body;
@@ -181,9 +216,9 @@ static void a_client_that_closes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there),  cmocka_unit_test(a_long_poll_ends_with_data),
-        cmocka_unit_test(sessions),       cmocka_unit_test(a_client_that_closes),
-        cmocka_unit_test(unknown_topics),
+        cmocka_unit_test(what_is_there),        cmocka_unit_test(a_long_poll_ends_with_data),
+        cmocka_unit_test(a_session_in_use),     cmocka_unit_test(sessions),
+        cmocka_unit_test(a_client_that_closes), cmocka_unit_test(unknown_topics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
