@@ -95,6 +95,7 @@ static void ask_id(struct producer *p)
                                         actor_version(&p->actor, WIRE_API_INIT_PRODUCER_ID, 0));
     struct init_producer_id_request *body = arena_alloc(&call->arena, sizeof *body);
     wire_init(&wire_init_producer_id_request, body);
+    body->transactional_id = SLICE_NULL;
     body->transaction_timeout_ms = 60000;
     p->asking = true;
     client_call_send(&p->actor.client, call, body, true, id_given, NULL);
