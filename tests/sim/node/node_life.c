@@ -84,7 +84,7 @@ static struct config *make_config(struct world *world)
                       "controller.listener.names=CONTROLLER\n"
                       "controller.quorum.voters=1@10.0.0.1:9093\n"
                       "offsets.topic.replication.factor=1\n"
-                      "log.retention.ms=-1\n"
+                      "log.retention.ms=-1\nproducer.id.expiration.ms=2147483647\n"
                       "log.message.timestamp.before.max.ms=9223372036854775807\n"
                       "log.message.timestamp.after.max.ms=9223372036854775807\nlog.dirs=");
     for (int i = 0; i < s->dirs; i++)

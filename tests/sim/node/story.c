@@ -262,10 +262,12 @@ static void event_network(struct world *world)
     }
 }
 
+/* Two days at most for each: all jumps together stay below producer.id.expiration.ms, after which a
+ * node may forget a producer's sequences. */
 static void event_clock(struct world *world)
 {
-    int64_t ms = between(world, 1, INT64_C(40) * 86400000);
-    sim_clock_jump(world->server, chance(world, 60) ? ms : -ms / 40);
+    int64_t ms = between(world, 1, INT64_C(2) * 86400000);
+    sim_clock_jump(world->server, chance(world, 60) ? ms : -ms);
 }
 
 static void event(struct world *world)
