@@ -230,14 +230,6 @@ void fetch_sessions_remove(struct fetch_sessions *sessions, int32_t id)
         session_free(session);
 }
 
-size_t fetch_sessions_count(struct fetch_sessions *sessions)
-{
-    lock_take(&sessions->lock);
-    size_t count = map_count(&sessions->by_id);
-    lock_release(&sessions->lock);
-    return count;
-}
-
 /* ---- a session in use ---- */
 
 static struct slice key_of(struct slice topic, const struct uuid *topic_id, int32_t index,
@@ -287,10 +279,4 @@ void fetch_session_drop(struct fetch_session *session, struct slice topic,
         return;
     list_remove(&found->link);
     free_partition(session, found);
-}
-
-void fetch_session_rotate(struct fetch_session *session, struct fetch_partition *partition)
-{
-    list_remove(&partition->link);
-    list_push_back(&session->partitions, &partition->link);
 }

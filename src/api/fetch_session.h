@@ -82,7 +82,6 @@ struct fetch_session *fetch_sessions_create(struct fetch_sessions *sessions, boo
 /* Gives it back. */
 void fetch_session_end(struct fetch_sessions *sessions, struct fetch_session *session);
 void fetch_sessions_remove(struct fetch_sessions *sessions, int32_t id); /* absent: nothing */
-size_t fetch_sessions_count(struct fetch_sessions *sessions);
 
 /* The partition of a session in use; added at the end when absent (told nothing yet). `like` gives
  * the key. */
@@ -90,7 +89,5 @@ struct fetch_partition *fetch_session_put(struct fetch_session *session,
                                           const struct fetch_partition *like);
 void fetch_session_drop(struct fetch_session *session, struct slice topic,
                         const struct uuid *topic_id, int32_t index);
-/* Moves it to the end, so that the others are served first next time. */
-void fetch_session_rotate(struct fetch_session *session, struct fetch_partition *partition);
 
 #endif

@@ -364,8 +364,3 @@ struct net_counters net_counters(struct net *net)
     }
     return c;
 }
-
-struct io *net_io(struct net *net)
-{
-    return net->io;
-}

@@ -94,6 +94,5 @@ void net_memory_take(struct net *net, size_t size);
 void net_memory_give(struct net *net, size_t size);
 
 struct net_counters net_counters(struct net *net); /* any thread */
-struct io *net_io(struct net *net);
 
 #endif

@@ -138,6 +138,8 @@ static enum err load_config(struct io *io, const struct server_options *options,
         first_start_listen(&properties, options->listen);
     if (!err)
         err = config_new(&properties, ret_config, ret_text);
+    if (!err)
+        err = config_check_served(*ret_config, ret_text);
     mem_free(path);
     properties_fini(&properties);
     return err;

@@ -119,6 +119,8 @@ def refusals(root):
             ("advertised.listeners", "PLAINTEXT://0.0.0.0:9092", ["advertised.listeners", "0.0.0.0"]),
             ("listeners", "PLAINTEXT://127.0.0.1:x", ["listeners"]),
             ("process.roles", "broker,cook", ["process.roles", "cook"]),
+            ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+             ["authorizer.class.name", "everybody"]),
             ("node.id", "-4", ["node.id"])):
         bad = Klamm()
         bad.properties[key] = value

@@ -106,7 +106,8 @@ static void takes_effect(void **state)
     harness_end(&h);
 }
 
-/* Dynamic settings of topics and brokers are in force again after a restart, before anybody asks. */
+/* Dynamic settings of topics and brokers are in force again after a restart, before anybody asks.
+ */
 static void survives_restart(void **state)
 {
     (void)state;
