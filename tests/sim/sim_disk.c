@@ -427,16 +427,18 @@ static void cut_file(struct sim *sim, struct sim_inode *inode, struct sim_counte
         else
             inode->durable_size = low + (int64_t)sim_random_below(sim, (uint64_t)(high - low));
     }
+    inode->size = inode->durable_size;
+    inode->mtime_ms = inode->durable_mtime_ms;
+    if (inode->page_count == 0)
+        return;
     memcpy(inode->data, inode->durable, (size_t)inode->page_count * PAGE_SIZE);
     memset(inode->pages, 0, (size_t)inode->page_count);
-    inode->size = inode->durable_size;
     /* Bytes beyond the end are gone. */
     size_t rest = (size_t)(inode->page_count * PAGE_SIZE - inode->size);
     if (rest > 0) {
         memset(inode->data + inode->size, 0, rest);
         memset(inode->durable + inode->size, 0, rest);
     }
-    inode->mtime_ms = inode->durable_mtime_ms;
 }
 
 /* First all directories decide what survives (a rename may touch two of them), then the tree is
