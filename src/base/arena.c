@@ -121,9 +121,17 @@ struct slice arena_printf(struct arena *a, const char *format, ...)
     int size = vsnprintf(NULL, 0, format, args);
     va_end(args);
     ENSURE(size >= 0);
-    char *text = arena_alloc(a, (size_t)size + 1);
+    size_t kept = size < ARENA_TEXT_SIZE_MAX ? (size_t)size : ARENA_TEXT_SIZE_MAX;
+    char *text = arena_alloc(a, kept + 1);
     va_start(args, format);
-    vsnprintf(text, (size_t)size + 1, format, args);
+    vsnprintf(text, kept + 1, format, args);
     va_end(args);
-    return slice_of(text, (size_t)size);
+    if (kept < (size_t)size) {
+        kept -= 3;
+        while (kept > 0 && ((uint8_t)text[kept] & 0xc0) == 0x80)
+            kept--;
+        memcpy(text + kept, "...", 4);
+        kept += 3;
+    }
+    return slice_of(text, kept);
 }

@@ -26,6 +26,10 @@ void *arena_try_alloc(struct arena *a, size_t size);
 
 struct slice arena_dup(struct arena *a, struct slice s); /* null stays null */
 char *arena_cstr(struct arena *a, struct slice s);       /* NUL-terminated; NULL for null */
+/* A text for an answer. What is longer than a Kafka string may be is cut, before a UTF-8 character,
+ * and ends in "...": a message that repeats what was asked for must not make its answer unsendable.
+ */
+enum { ARENA_TEXT_SIZE_MAX = 32767 };
 struct slice arena_printf(struct arena *a, const char *format, ...)
     __attribute__((format(printf, 2, 3), nonnull(2)));
 

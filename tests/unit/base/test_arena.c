@@ -47,12 +47,36 @@ static void null_strings_stay_null(void **state)
     arena_fini(&a);
 }
 
+static void a_text_fits_in_a_kafka_string(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a);
+    char *long_text = arena_alloc(&a, 40000);
+    memset(long_text, 'x', 32767);
+    struct slice whole = arena_printf(&a, "%s", long_text);
+    assert_int_equal(whole.size, 32767);
+    assert_int_equal(whole.data[32766], 'x');
+    memset(long_text, 'x', 39999);
+    struct slice cut = arena_printf(&a, "%s", long_text);
+    assert_int_equal(cut.size, 32767);
+    assert_memory_equal(cut.data + 32763, "x...", 4);
+    /* Characters of two bytes, the first at an odd place: none is cut in two. */
+    for (size_t i = 0; i < 39998; i += 2)
+        memcpy(long_text + i, "\xc3\xa9", 2);
+    cut = arena_printf(&a, "x%s", long_text);
+    assert_int_equal(cut.size, 32766);
+    assert_memory_equal(cut.data + 32761, "\xc3\xa9...", 5);
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
         cmocka_unit_test(limit_refuses_and_bounded_alloc_does_not),
         cmocka_unit_test(null_strings_stay_null),
+        cmocka_unit_test(a_text_fits_in_a_kafka_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
