@@ -5,6 +5,6 @@
 enum { HOST_NAME_SIZE = 256 };
 
 /* Writes it with its NUL; "localhost" when the machine has none. Returns `name`. */
-char *host_name(char name[HOST_NAME_SIZE]);
+char *host_name(char name[HOST_NAME_SIZE]) __attribute__((nonnull));
 
 #endif
