@@ -3,13 +3,13 @@
  * conf/dynamic.h knows the entries of a resource; here is decided whether there is such a resource,
  * and for BROKER_LOGGER, which the diagnostics of this node answer. A resource type that cannot be
  * struct describe_configs_response_describe_configs_result refuses the whole request, as in Kafka;
- * everything else is an error of its resource. Documentation texts are not served: null, as without
- * IncludeDocumentation. */
+ * everything else is an error of its resource. */
 #include "api/context.h"
 #include "api/endpoints.h"
 #include "api/families.h"
 #include "api/loggers.h"
 #include "api/request.h"
+#include "base/map.h"
 #include "conf/documentation.h"
 #include "conf/dynamic.h"
 #include "meta/image.h"
@@ -22,12 +22,22 @@
 /* Entries in one answer: enough for every setting of some 25,000 topics, and an end to the memory
  * that one small request can ask for. */
 enum { ENTRIES_MAX = 1000000 };
+/* Bytes of names and values in one answer, as one value may have 32 KB. */
+enum { TEXT_SIZE_MAX = 100 << 20 };
 
 struct describing {
     struct request *request;
     const struct meta_image *image;
-    int64_t entry_count; /* in the answer so far */
+    struct map documentation[CONF_KIND_COUNT]; /* key -> struct slice *, its text */
+    int64_t entry_count;                       /* in the answer so far */
+    int64_t text_size;
 };
+
+static struct slice keep(struct describing *d, struct slice text)
+{
+    d->text_size += (int64_t)text.size;
+    return arena_dup(&d->request->arena, text);
+}
 
 static enum err fail(struct describe_configs_response_describe_configs_result *to, enum err err,
                      struct slice text)
@@ -57,8 +67,8 @@ static void add_synonyms(struct describing *d, const struct conf_entry *from,
         describe_configs_response_describe_configs_resource_result_synonyms_new(
             &d->request->arena, to, from->synonym_count);
     for (int32_t i = 0; i < from->synonym_count; i++) {
-        items[i].name = from->synonyms[i].name;
-        items[i].value = from->synonyms[i].value;
+        items[i].name = keep(d, from->synonyms[i].name);
+        items[i].value = keep(d, from->synonyms[i].value);
         items[i].source = (int8_t)from->synonyms[i].source;
     }
 }
@@ -73,35 +83,52 @@ static enum conf_kind kind_of(int8_t resource_type)
     }
 }
 
+/* `name` lives as long as the request. */
+static struct slice documentation(struct describing *d, enum conf_kind kind, struct slice name)
+{
+    struct arena *arena = &d->request->arena;
+    struct slice *text = map_get(&d->documentation[kind], name);
+    if (!text) {
+        text = arena_alloc(arena, sizeof *text);
+        *text = documentation_of(kind, name, arena);
+        map_put(&d->documentation[kind], name, text);
+    }
+    return *text;
+}
+
+/* What conf_describe makes on the way is much larger than the answer and goes with each resource.
+ */
 static enum err describe_entries(
     struct describing *d, const struct describe_configs_request_describe_configs_resource *asked,
     struct describe_configs_response_describe_configs_result *to)
 {
     const struct describe_configs_request *body = d->request->body;
-    struct arena *arena = &d->request->arena;
+    struct arena scratch;
     struct conf_entry *entries;
     int32_t count;
+    arena_init(&scratch);
     conf_describe((enum conf_resource_type)asked->resource_type, asked->resource_name,
                   d->request->context->config, overrides_of(d->image, asked),
-                  asked->configuration_keys, asked->configuration_keys_count, &d->request->arena,
-                  &entries, &count);
+                  asked->configuration_keys, asked->configuration_keys_count, &scratch, &entries,
+                  &count);
     struct describe_configs_response_describe_configs_resource_result *items =
         describe_configs_response_describe_configs_result_configs_new(&d->request->arena, to,
                                                                       count);
     for (int32_t i = 0; i < count; i++) {
-        items[i].name = entries[i].name;
-        items[i].value = entries[i].value;
+        items[i].name = keep(d, entries[i].name);
+        items[i].value = keep(d, entries[i].value);
         items[i].read_only = entries[i].read_only;
         items[i].config_source = (int8_t)entries[i].source;
         items[i].is_sensitive = entries[i].sensitive;
         items[i].config_type = (int8_t)entries[i].type;
         items[i].documentation =
             body->include_documentation
-                ? documentation_of(kind_of(asked->resource_type), entries[i].name, arena)
+                ? documentation(d, kind_of(asked->resource_type), items[i].name)
                 : SLICE_NULL;
         if (body->include_synonyms)
             add_synonyms(d, &entries[i], &items[i]);
     }
+    arena_fini(&scratch);
     return ERR_NONE;
 }
 
@@ -232,7 +259,9 @@ static void describe_configs(struct request *request)
         describe_configs_response_results_new(&request->arena, response, body->resources_count);
     bool refused = is_refused(body);
     struct meta_image *image = quorum_image(request->context->quorum);
-    struct describing d = {request, image, 0};
+    struct describing d = {.request = request, .image = image};
+    for (int kind = 0; kind < CONF_KIND_COUNT; kind++)
+        map_init(&d.documentation[kind]);
     for (int32_t i = 0; i < body->resources_count; i++) {
         enum err err;
         results[i].resource_type = body->resources[i].resource_type;
@@ -240,7 +269,7 @@ static void describe_configs(struct request *request)
         results[i].error_message = slice_str("");
         if (refused)
             err = fail(&results[i], ERR_INVALID_REQUEST, slice_str(invalid_request));
-        else if (d.entry_count >= ENTRIES_MAX)
+        else if (d.entry_count >= ENTRIES_MAX || d.text_size >= TEXT_SIZE_MAX)
             err = fail(&results[i], ERR_INVALID_REQUEST,
                        SLICE_LIT("Too many resources in one request."));
         else
@@ -248,6 +277,8 @@ static void describe_configs(struct request *request)
         results[i].error_code = err_to_wire(err);
         d.entry_count += results[i].configs_count;
     }
+    for (int kind = 0; kind < CONF_KIND_COUNT; kind++)
+        map_fini(&d.documentation[kind]);
     request_reply(request, response);
     meta_image_unref(image);
 }

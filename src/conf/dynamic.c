@@ -83,15 +83,6 @@ static struct conf_pairs set_pairs(struct pair_set *set)
 /* --- lists --------------------------------------------------------------------------------------
  */
 
-static bool has_part(struct slice list, struct slice part)
-{
-    struct slice item;
-    while (slice_next_part(&list, ',', &item))
-        if (slice_eq(item, part))
-            return true;
-    return false;
-}
-
 static void add_part(struct buf *out, bool *any, struct slice part)
 {
     if (*any)
@@ -105,16 +96,26 @@ static struct slice list_apply(struct slice old, struct slice parts, bool append
                                struct arena *arena)
 {
     struct buf b;
+    struct map seen; /* parts to take out, or those there are */
     buf_init(&b);
+    map_init(&seen);
     bool any = false;
-    struct slice rest = old, part;
-    while (slice_next_part(&rest, ',', &part))
-        if (part.size > 0 && (append || !has_part(parts, part)))
-            add_part(&b, &any, part);
+    struct slice rest = parts, part;
+    while (!append && slice_next_part(&rest, ',', &part))
+        map_put(&seen, part, &seen);
+    rest = old;
+    while (slice_next_part(&rest, ',', &part)) {
+        if (part.size == 0 || (!append && map_get(&seen, part)))
+            continue;
+        add_part(&b, &any, part);
+        if (append)
+            map_put(&seen, part, &seen);
+    }
     rest = parts;
     while (append && slice_next_part(&rest, ',', &part))
-        if (!has_part(any ? buf_slice(&b) : SLICE_NULL, part))
+        if (!map_put(&seen, part, &seen))
             add_part(&b, &any, part);
+    map_fini(&seen);
     struct slice text = arena_dup(arena, buf_slice(&b));
     buf_fini(&b);
     return text;
