@@ -97,6 +97,9 @@ static void partition_answer(struct consumer *c, struct followed *f,
     }
     if (err) {
         f->sent = false;
+        if (c->scanning)
+            world_say("%s-%d at %lld: %s", p->topic->name, p->index, (long long)f->offset,
+                      err_name(err));
         return;
     }
     if (p->topic->state == MODEL_EXISTS && !p->lossy)

@@ -200,6 +200,10 @@ static void commit(struct member *m)
     if (!note)
         return;
     struct model *model = &m->actor.world->model;
+    if (note->before.under_way) {
+        mem_free(note);
+        return;
+    }
     note->value = m->group->next++;
     model_commit_sent(&m->group->commits[note->topic - model->topics][note->partition],
                       note->value);

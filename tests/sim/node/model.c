@@ -20,7 +20,7 @@ void model_init(struct model *model)
         snprintf(group->name, sizeof group->name, "group-%d", g);
         for (int t = 0; t < MODEL_TOPICS_MAX; t++)
             for (int p = 0; p < MODEL_PARTITIONS_MAX; p++)
-                group->commits[t][p] = (struct model_commit){-1, INT64_MAX, -1};
+                group->commits[t][p] = (struct model_commit){-1, INT64_MAX, -1, false};
     }
 }
 
@@ -354,11 +354,13 @@ void model_restarted(struct model *model)
 void model_commit_sent(struct model_commit *commit, int64_t value)
 {
     commit->sent_max = value;
+    commit->under_way = true;
 }
 
 void model_commit_ended(struct model *model, struct model_commit *commit, int64_t value,
                         bool answered, bool accepted)
 {
+    commit->under_way = false;
     if (!answered && value < commit->doubt_min)
         commit->doubt_min = value;
     if (accepted && value > commit->acked) {

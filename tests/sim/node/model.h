@@ -70,6 +70,7 @@ struct model_commit {
     int64_t acked;     /* -1: none */
     int64_t doubt_min; /* lowest one that was sent, not answered, and may still come; else max */
     int64_t sent_max;
+    bool under_way; /* one at a time: two connections may be served in any order */
 };
 
 struct model_group {
