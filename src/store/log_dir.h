@@ -40,6 +40,7 @@ struct log_dir {
     struct list dirty;     /* logs with something to flush */
     struct list deletions; /* by due time as far as delays are equal */
     bool starts_moved;     /* a log start moved since its checkpoint */
+    bool reserve_kept;     /* the reserve is as large as it should be; for the folder's job */
     int32_t log_count;
     struct checkpoint recovery_points, log_starts, watermarks; /* as found at start */
     uint32_t written_crc[3]; /* of the checkpoint texts last written */
@@ -84,6 +85,10 @@ enum err log_dir_check(struct log_dir *dir, enum err err, const char *what);
 /* log_dir_clean.c: the clean shutdown file. */
 void log_dir_take_clean_file(struct log_dir *dir);
 enum err log_dir_write_clean_file(struct log_dir *dir, int64_t broker_epoch);
+
+/* log_reserve.c: the first in log_dirs_open, the second in the folder's job. */
+void log_reserve_give_back(struct log_dir *dir);
+void log_reserve_keep(struct log_dir *dir);
 
 /* log_delete.c */
 void log_dir_delete_folder_later(struct log_dir *dir, const char *path, int64_t delay_ms);

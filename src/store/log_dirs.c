@@ -275,6 +275,8 @@ enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs *
     for (int i = 0; i < dirs->folder_count && !err; i++)
         if (log_dir_online(dirs->dirs[i]))
             read_state(dirs->dirs[i]);
+    if (!err)
+        log_reserve_give_back(dirs->metadata);
     if (err) {
         log_dirs_free(dirs);
         return err;

@@ -234,6 +234,8 @@ static void run_dir(struct log_dir *dir)
         return;
     log_dir_run_deletions(dir, now_ms);
     log_dir_poll_space(dir);
+    if (dir == dir->dirs->metadata)
+        log_reserve_keep(dir);
     if (is_due(&dir->next_retention_ms, now_ms, options->retention_check_ms))
         each_log(dir, retain, &wall_ms);
     if (is_due(&dir->next_expiry_ms, now_ms, options->producer_expiry_check_ms))

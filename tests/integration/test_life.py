@@ -193,6 +193,62 @@ def crowds():
         half.close()
 
 
+def wait_until(ready, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if ready():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def without_a_byte(node, mount):
+    """Another program takes all that is free, then the node is killed: it comes up nevertheless,
+    serves what it has, helps to make room, and writes again once there is."""
+    reserve = os.path.join(node.data, ".klamm-reserve")
+    filler = os.path.join(mount, "filler")
+
+    def produce(c):
+        records = kbatch.batch([os.urandom(500000)], timestamp=int(time.time() * 1000))
+        row = c.call("Produce", 9, {"Acks": -1, "TimeoutMs": 5000, "TopicData": [
+            {"Name": "full", "PartitionData": [{"Index": 0, "Records": records}]}]})
+        return row["Responses"][0]["PartitionResponses"][0]
+
+    def fill():
+        with open(filler, "ab", buffering=0) as f:
+            try:
+                while True:
+                    f.write(b"x" * 4096)
+            except OSError:
+                pass
+        return os.statvfs(mount).f_bavail
+    node.start()
+    check("a reserve is kept for the next start", wait_until(
+        lambda: os.path.exists(reserve) and os.stat(reserve).st_size == 1 << 20))
+    with connect(node.port) as c:
+        offset = produce(c)["BaseOffset"]
+    for round_number in range(2):
+        node.kill()
+        check("not a byte is free", fill() == 0)
+        node.start()
+    with connect(node.port) as c:
+        fetched = c.call("Fetch", 12, {"MaxWaitMs": 0, "MinBytes": 1, "Topics": [
+            {"Topic": "full", "Partitions": [{"Partition": 0, "FetchOffset": offset,
+                                              "PartitionMaxBytes": 1000}]}]})
+        check("it starts without a free byte, and fetch is served",
+              len(fetched["Responses"][0]["Partitions"][0]["Records"]) > 500000)
+        check("produce is refused meanwhile", produce(c)["ErrorCode"] == 56)
+        answer = c.call("DeleteRecords", 2, {"TimeoutMs": 5000, "Topics": [
+            {"Name": "full", "Partitions": [{"PartitionIndex": 0, "Offset": offset}]}]})
+        check("DeleteRecords is served", answer["Topics"][0]["Partitions"][0]["ErrorCode"] == 0,
+              answer)
+        os.unlink(filler)
+        check("with room it writes again by itself", wait_until(
+            lambda: produce(c)["ErrorCode"] == 0))
+        check("and keeps its reserve again", wait_until(
+            lambda: os.stat(reserve).st_size == 1 << 20), os.stat(reserve))
+
+
 def full_disk():
     mount = tempfile.mkdtemp(prefix="klamm-full-")
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", mount],
@@ -246,6 +302,8 @@ def full_disk():
             time.sleep(0.2)
         check("writing resumes by itself", send()["ErrorCode"] == 0)
         check("it stops in order", node.stop() == 0)
+        c.close()
+        without_a_byte(node, mount)
     finally:
         node.clean()
         subprocess.run(["umount", "-l", mount], capture_output=True)
