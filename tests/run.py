@@ -125,7 +125,9 @@ def tier_unit():
 
 
 def tier_sanitize():
-    options = ("-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dwerror_all=true")
+    # Without -Werror: gcc's warnings see through the checks that the sanitizers add. The plain
+    # builds of both compilers have it.
+    options = ("-Db_sanitize=address,undefined", "-Db_lundef=false")
     if build("build-asan", *options):
         env = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
                "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0"}
@@ -133,7 +135,7 @@ def tier_sanitize():
 
 
 def tier_thread():
-    options = ("-Db_sanitize=thread", "-Db_lundef=false", "-Dwerror_all=true")
+    options = ("-Db_sanitize=thread", "-Db_lundef=false")
     if build("build-tsan", *options):
         env = {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"}
         meson_suites("build-tsan", "threads", env=env)
