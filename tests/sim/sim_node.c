@@ -49,7 +49,7 @@ const char *__asan_default_options(void)
     return "detect_leaks=0";
 }
 
-static void usage(void)
+static _Noreturn void usage(void)
 {
     fprintf(stderr,
             "usage: sim_node [--seeds N] [--first-seed S] [--seed S] [--jobs N] [--verbose] "

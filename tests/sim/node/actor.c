@@ -36,7 +36,7 @@ void actor_fini(struct actor *actor)
 
 int actor_version(struct actor *actor, enum wire_api_key key, int first)
 {
-    const struct wire_api *api = wire_api_find(key);
+    const struct wire_api *api = wire_api_find((int)key);
     ENSURE(api);
     int low = first > api->first ? first : api->first;
     return (int)between(actor->world, low, wire_api_version_last(api, false));

@@ -120,7 +120,7 @@ struct call *client_call_new(struct client *client, enum wire_api_key key, int v
     struct call *call = mem_zalloc(sizeof *call);
     arena_init(&call->arena);
     list_init(&call->link);
-    call->api = wire_api_find(key);
+    call->api = wire_api_find((int)key);
     ENSURE(call->api && version >= call->api->first && version <= call->api->last);
     call->version = version;
     call->correlation_id = client->correlation_next++;
