@@ -335,12 +335,14 @@ static void drop_repeated(struct request *request, struct produce_request *body)
             if (!(*named_count(&named, name, &topic->topic_id, index))++)
                 topic->partition_data[--kept] = topic->partition_data[i];
         }
-        topic->partition_data += kept;
+        if (kept) /* an empty array is NULL */
+            topic->partition_data += kept;
         topic->partition_data_count -= kept;
         if (topic->partition_data_count || !count)
             body->topic_data[--topic_kept] = *topic;
     }
-    body->topic_data += topic_kept;
+    if (topic_kept)
+        body->topic_data += topic_kept;
     body->topic_data_count -= topic_kept;
     named_fini(&named);
 }

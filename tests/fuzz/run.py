@@ -57,6 +57,17 @@ def record_seeds(folder):
                 out.write(head + bytes.fromhex(row))
 
 
+def request_seeds(folder):
+    """Requests of real clients."""
+    with open(os.path.join(ROOT, "tests/golden/wire/captured.txt"), encoding="ascii") as lines:
+        rows = [line.split() for line in lines]
+    frames = [bytes.fromhex(row[3]) for row in rows if row[0] == "request"]
+    frames = [len(frame).to_bytes(2, "little") + frame for frame in frames if len(frame) < 4000]
+    for number, frame in enumerate(frames):
+        with open(os.path.join(folder, f"captured-{number}"), "wb") as out:
+            out.write(frame)
+
+
 def store_seeds(folder):
     """Folders of Apache Kafka's partitions in the order that fuzz_store.c reads files."""
     golden = os.path.join(ROOT, "tests/golden/store")
@@ -86,7 +97,7 @@ def store_seeds(folder):
         out.write(b"\4\xff\xff" + len(state).to_bytes(2, "little") + state + b"\xff\xff" * 4)
 
 
-SEEDS = {"record": record_seeds, "store": store_seeds, "wire": wire_seeds}
+SEEDS = {"record": record_seeds, "request": request_seeds, "store": store_seeds, "wire": wire_seeds}
 
 
 def main():
