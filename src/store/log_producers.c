@@ -14,6 +14,7 @@
 #include "store/txn_index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- snapshot files ---------------------------------------------------------------------------
  */
@@ -232,10 +233,77 @@ static enum err replay_segment(struct log *log, struct segment *segment, int64_t
     return err == ERR_NOT_FOUND ? ERR_NONE : err;
 }
 
+/* ---- the batches before a snapshot ------------------------------------------------------------
+ *
+ * A snapshot holds one batch of each producer, but a producer may have had five under way when the
+ * node went down, all of them stored and none answered. It sends them again from the first one on,
+ * which the snapshot alone would refuse as out of order. So the end of the log before the snapshot
+ * is read as well, for the batches that came before. Kafka does not do that. */
+
+enum { TAIL_SIZE = 4 << 20 };
+
+/* Replays at most TAIL_SIZE bytes before `offset_end` into log->producers. */
+static enum err replay_tail(struct log *log, int64_t offset_end)
+{
+    uint32_t first = log_segment_index(log, offset_end), room = TAIL_SIZE;
+    if (first > 0 && log->segments[first]->base >= offset_end)
+        first--;
+    while (first > 0 && log->segments[first]->size < room)
+        room -= log->segments[first--]->size;
+    int64_t from;
+    enum err err = segment_tail(log->segments[first], log->config.index_interval, room, &from);
+    if (err)
+        return err;
+    uint8_t *window = mem_alloc(SEGMENT_SCAN_HEAP);
+    for (uint32_t i = first; i < log->segment_count && !err; i++) {
+        if (log->segments[i]->base >= offset_end)
+            break;
+        err = replay_segment(log, log->segments[i], from, offset_end, window);
+    }
+    mem_free(window);
+    return err;
+}
+
+/* Takes the older batches of `tail` for those producers whose newest batch is the same. */
+static void take_batches(struct producer_state *state, const struct producer_state *tail)
+{
+    for (uint32_t i = 0; i < producer_state_count(state); i++) {
+        struct producer *producer = producer_state_at(state, i);
+        const struct producer *seen = producer_state_get(tail, producer->id);
+        if (producer->batch_count != 1 || !seen || seen->epoch != producer->epoch ||
+            !seen->batch_count)
+            continue;
+        const struct producer_batch *last = &seen->batches[seen->batch_count - 1];
+        if (last->offset_last != producer->batches[0].offset_last ||
+            last->sequence_last != producer->batches[0].sequence_last)
+            continue;
+        memcpy(producer->batches, seen->batches, sizeof producer->batches);
+        producer->batch_count = seen->batch_count;
+    }
+}
+
+/* A part of the log that cannot be read only means that less is remembered. */
+static void remember_tail(struct log *log, int64_t offset_end)
+{
+    if (!producer_state_count(&log->producers) || !log->segment_count ||
+        offset_end <= log->segments[0]->base)
+        return;
+    struct producer_state loaded = log->producers;
+    producer_state_init(&log->producers);
+    enum err err = replay_tail(log, offset_end);
+    struct producer_state tail = log->producers;
+    log->producers = loaded;
+    if (!err)
+        take_batches(&log->producers, &tail);
+    producer_state_fini(&tail);
+}
+
 enum err log_producers_rebuild(struct log *log, int64_t offset_end)
 {
     int64_t from;
     enum err err = load_snapshot(log, offset_end, &from);
+    if (!err)
+        remember_tail(log, from);
     if (from < log->start)
         from = log->start;
     if (err || from >= offset_end || !log->segment_count)

@@ -348,6 +348,35 @@ static enum err index_floor(struct segment *segment, int32_t index_interval, int
     return err;
 }
 
+enum err segment_tail(struct segment *segment, int32_t index_interval, uint32_t room,
+                      int64_t *ret_offset)
+{
+    if (segment->size <= room) {
+        *ret_offset = segment->base;
+        return ERR_NONE;
+    }
+    enum err err = segment_open_indexes(segment, index_interval);
+    if (err)
+        return err;
+    struct log_file *file = &segment->files[SEGMENT_INDEX];
+    int fd = -1;
+    if (segment->offsets.file_count) {
+        err = log_file_pin(file, false, &fd);
+        if (err)
+            return err;
+    }
+    bool any;
+    struct index_position found;
+    err = offset_index_at_position(&segment->offsets, segment_io(segment), fd, segment->base,
+                                   segment->size - room, &any, &found);
+    if (fd >= 0)
+        log_file_unpin(file);
+    if (err || !any)
+        return err ? err : ERR_NOT_FOUND;
+    *ret_offset = found.offset;
+    return ERR_NONE;
+}
+
 enum err segment_locate(struct segment *segment, int32_t index_interval, int64_t offset,
                         uint32_t *ret_position, struct batch_info *ret_info)
 {

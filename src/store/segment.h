@@ -103,6 +103,10 @@ enum err segment_write_indexes(struct segment *segment, bool last);
  * ret_info->data is NULL. */
 enum err segment_locate(struct segment *segment, int32_t index_interval, int64_t offset,
                         uint32_t *ret_position, struct batch_info *ret_info);
+/* An offset of a batch that begins among the last `room` bytes, near their start; the base when the
+ * segment is not larger. ERR_NOT_FOUND: the index has no entry there. */
+enum err segment_tail(struct segment *segment, int32_t index_interval, uint32_t room,
+                      int64_t *ret_offset);
 /* Offset after the last batch; the base when it is empty. */
 enum err segment_offset_next(struct segment *segment, int32_t index_interval,
                              int64_t *ret_offset_next);

@@ -46,6 +46,64 @@ static void come_back_from_snapshot_and_log(void **state)
     assert_false(a.duplicate);
 }
 
+static void repeats(struct store_fixture *f, int count)
+{
+    struct log_appended a;
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(store_produce(f, 7, 0, 2 * i, 2, false, 100, &a), ERR_NONE);
+        assert_true(a.duplicate);
+        assert_int_equal(a.offset_first, 3 * i);
+    }
+}
+
+/* A stop writes one batch of each producer; those before it may have had no answer either. */
+static void five_batches_are_known_after_a_stop(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    store_open(f);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(store_produce(f, 7, 0, 2 * i, 2, false, 100, &a), ERR_NONE);
+        store_append(f, 1, 10, 100);
+        if (i == 1 || i == 4)
+            assert_int_equal(log_roll(f->log), ERR_NONE);
+    }
+    store_crash(f, 15);
+    repeats(f, 5);
+    store_reopen(f);
+    repeats(f, 5);
+    assert_int_equal(log_end(f->log), 15);
+    /* Another epoch's are not taken. */
+    assert_int_equal(store_produce(f, 7, 1, 0, 2, false, 100, &a), ERR_NONE);
+    store_reopen(f);
+    assert_int_equal(store_produce(f, 7, 0, 8, 2, false, 100, &a), ERR_INVALID_PRODUCER_EPOCH);
+    assert_int_equal(store_produce(f, 7, 1, 0, 2, false, 100, &a), ERR_NONE);
+    assert_true(a.duplicate);
+    assert_int_equal(store_produce(f, 7, 1, 2, 2, false, 100, &a), ERR_NONE);
+    assert_false(a.duplicate);
+}
+
+/* Only the end of a long log is read for them. */
+static void five_batches_are_found_in_a_long_log(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    store_open(f);
+    for (int i = 0; i < 8; i++)
+        store_append(f, 1, 900000, 100);
+    int64_t base = log_end(f->log);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(store_produce(f, 7, 0, 2 * i, 2, false, 100, &a), ERR_NONE);
+        store_append(f, 1, 900000, 100);
+    }
+    store_reopen(f);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(store_produce(f, 7, 0, 2 * i, 2, false, 100, &a), ERR_NONE);
+        assert_true(a.duplicate);
+        assert_int_equal(a.offset_first, base + 3 * i);
+    }
+}
+
 static void idle_ones_are_forgotten(void **state)
 {
     struct store_fixture *f = *state;
@@ -86,6 +144,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(are_told_in_order_of_id),
         STORE_TEST(come_back_from_snapshot_and_log),
+        STORE_TEST(five_batches_are_known_after_a_stop),
+        STORE_TEST(five_batches_are_found_in_a_long_log),
         STORE_TEST(idle_ones_are_forgotten),
         STORE_TEST(old_snapshots_go_with_their_segments),
     };
