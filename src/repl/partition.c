@@ -222,13 +222,15 @@ enum err partition_append(struct partition *partition, struct partition_append *
         err = log_append(partition->log, append->origin, partition->leader_epoch, append->batches,
                          &append->appended);
     if (!err) {
-        if (!append->appended.duplicate) {
-            int64_t bytes = (int64_t)append->batches.size;
+        /* A repeat, too: the flush of the first one may have failed on a full disk, or been made up
+         * for by the folder's background job, which moves no high watermark. */
+        bool repeat = append->appended.duplicate;
+        int64_t bytes = repeat ? INT64_MAX / 2 : (int64_t)append->batches.size;
+        if (!repeat)
             watch_moved(&partition->watches, WATCH_LEO, log_end(partition->log), bytes, &woken);
-            if (log_flush_due(partition->log))
-                partition_flush(partition);
-            advance(partition, bytes, &woken);
-        }
+        if (log_flush_due(partition->log))
+            partition_flush(partition);
+        advance(partition, bytes, &woken);
         append->offset_next = append->appended.offset_last + 1;
         append->high_watermark = log_high_watermark(partition->log);
         append->flush_waits =

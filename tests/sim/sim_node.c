@@ -29,9 +29,11 @@ static const uint64_t fixed_seeds[] = {
     5,   /* with flush.messages=1 a power cut took a new partition's folder */
     3,   /* after a restart, logs had the settings of no topic */
     217, /* the file cache alone took all descriptors */
-    10056, /* partitions of a folder that failed at the start were made anew elsewhere */
-    10171, /* NOT_LEADER_OR_FOLLOWER could not be encoded for Produce below v10 */
-    1,     2, 4, 6, 7, 8, 100, 110, 120, 200, 210, 220, 230,
+    10056,  /* partitions of a folder that failed at the start were made anew elsewhere */
+    10171,  /* NOT_LEADER_OR_FOLLOWER could not be encoded for Produce below v10 */
+    101106, /* of two batches without an answer at a stop, the first was refused after it */
+    103107, /* a flush failed on a full disk, and a repeat waited for ever for the watermark */
+    1,      2, 4, 6, 7, 8, 100, 110, 120, 200, 210, 220, 230,
 };
 
 struct options {

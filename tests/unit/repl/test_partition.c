@@ -54,12 +54,19 @@ static void end(struct fixture *f)
     assert_int_equal(system(command), 0);
 }
 
-static enum err append(struct fixture *f, int count, struct partition_append *ret_append)
+/* producer_id < 0: not idempotent. */
+static enum err append_as(struct fixture *f, int64_t producer_id, int count,
+                          struct partition_append *ret_append)
 {
     struct buf batch;
     buf_init(&batch);
     struct builder b;
     struct builder_options options = BUILDER_DEFAULTS;
+    if (producer_id >= 0) {
+        options.producer_id = producer_id;
+        options.producer_epoch = 0;
+        options.base_sequence = 0;
+    }
     builder_begin(&b, &batch, &options);
     for (int i = 0; i < count; i++)
         builder_append(&b, 1000 + i, slice_str("k"), slice_str("v"));
@@ -69,6 +76,11 @@ static enum err append(struct fixture *f, int count, struct partition_append *re
     enum err err = partition_append(f->partition, ret_append);
     buf_fini(&batch);
     return err;
+}
+
+static enum err append(struct fixture *f, int count, struct partition_append *ret_append)
+{
+    return append_as(f, -1, count, ret_append);
 }
 
 static void the_only_replica_commits_at_once(void **state)
@@ -125,6 +137,32 @@ static void too_few_in_sync(void **state)
     partition_set_config(f.partition, &f.config, &log_config);
     struct partition_append a;
     assert_int_equal(append(&f, 1, &a), ERR_NOT_ENOUGH_REPLICAS);
+    end(&f);
+}
+
+/* flush.messages=1: after a flush that failed on a full disk the folder's background job makes the
+ * records durable, and the producer, still without an answer, sends them again. */
+static void a_repeat_moves_the_watermark(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    f.config.flush_messages = 1;
+    struct log_config log_config;
+    log_config_init(&log_config); /* so that the append itself does not flush */
+    partition_set_config(f.partition, &f.config, &log_config);
+    struct partition_append a;
+    assert_int_equal(append_as(&f, 5, 2, &a), ERR_NONE);
+    assert_int_equal(a.high_watermark, 0);
+    assert_true(a.flush_waits);
+    struct log_flush flush;
+    assert_true(log_flush_prepare(f.log, &flush));
+    log_flush_run(&flush);
+    assert_int_equal(log_flush_finish(f.log, &flush), ERR_NONE);
+    assert_int_equal(append_as(&f, 5, 2, &a), ERR_NONE);
+    assert_true(a.appended.duplicate);
+    assert_int_equal(a.high_watermark, 2);
+    assert_false(a.flush_waits);
     end(&f);
 }
 
@@ -223,6 +261,7 @@ int main(void)
         cmocka_unit_test(epochs_fence),
         cmocka_unit_test(too_few_in_sync),
         cmocka_unit_test(flushing_holds_the_watermark),
+        cmocka_unit_test(a_repeat_moves_the_watermark),
         cmocka_unit_test(the_start_moves),
         cmocka_unit_test(watches_look_before_they_wait),
         cmocka_unit_test(found_by_name_and_id),
