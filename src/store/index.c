@@ -202,7 +202,10 @@ enum err offset_index_find(const struct index *index, struct io *io, int fd, int
     err = index_entry(index, io, fd, count - 1, entry);
     if (err)
         return err;
-    *ret_found = decode(entry, base);
+    struct index_position found = decode(entry, base);
+    if (!found.position)
+        return ERR_CORRUPT; /* no entry names the first batch: a page of zeros */
+    *ret_found = found;
     return ERR_NONE;
 }
 

@@ -76,7 +76,8 @@ struct index_position {
 
 /* False (nothing done) when the offset is not above the last entry's. */
 bool offset_index_append(struct index *index, int64_t base, int64_t offset, uint32_t position);
-/* The greatest entry whose offset is <= `offset`; (base, 0) when there is none. */
+/* The greatest entry whose offset is <= `offset`; (base, 0) when there is none.
+ * ERR_CORRUPT: it cannot be right. */
 enum err offset_index_find(const struct index *index, struct io *io, int fd, int64_t base,
                            int64_t offset, struct index_position *ret_found);
 /* The last entry; (base, 0) when there is none. */

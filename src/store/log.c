@@ -395,6 +395,7 @@ enum err log_roll_at(struct log *log, int64_t base)
         err = log_snapshot_take(log, base);
     if (err)
         return log_check(log, err, "roll");
+    active->index_unsynced = true;
     err = log_new_segment(log, base);
     if (err)
         return err;

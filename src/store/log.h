@@ -30,6 +30,7 @@ struct lock;
 struct log;
 struct log_dir;
 struct log_file;
+struct segment;
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
@@ -250,12 +251,14 @@ enum err log_truncate_fully(struct log *log, int64_t offset);
 
 /* ---- flush: a job triple -------------------------------------------------------------------- */
 
-enum { LOG_FLUSH_FILES_MAX = 8 };
+enum { LOG_FLUSH_SEGMENTS_MAX = 8 };
 
 struct log_flush {
     struct io *io;
-    struct log_file *files[LOG_FLUSH_FILES_MAX];
+    struct segment *segments[LOG_FLUSH_SEGMENTS_MAX]; /* one after the other */
+    uint8_t pinned[LOG_FLUSH_SEGMENTS_MAX];           /* which of its files: bits 1 << kind */
     int count;
+    int64_t next_base;   /* of the segment after the last of these; -1: that is the active one */
     bool sync_dir;       /* files were created since the last flush */
     bool sync_parent;    /* ... and the partition's folder */
     uint32_t names_made; /* as of prepare */

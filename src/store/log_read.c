@@ -294,6 +294,9 @@ static enum err upper_bound(struct log *log, const struct log_read *read, int64_
                                    &any, &found);
     if (fd >= 0)
         log_file_unpin(file);
+    /* A wrong entry here would hide aborted transactions; the other bound is only less tight. */
+    if (err == ERR_CORRUPT || (!err && any && !segment_entry_fits(segment, found)))
+        return segment_mend_indexes(segment, log->config.index_interval);
     if (!err && any && found.offset < *ret_offset)
         *ret_offset = found.offset;
     return err;

@@ -294,6 +294,7 @@ static enum err recover_segment(struct recovery *r, int64_t recovery_point)
     if (err)
         return err;
     r->log->size += segment->size;
+    segment->index_unsynced = true;
     err = segment_write_indexes(segment, true);
     return tolerable(err) ? ERR_NONE : err;
 }

@@ -30,11 +30,19 @@ static enum err walk_from(struct log *log, struct segment *segment, int64_t time
     err = time_index_find(&segment->times, log->io, fd, segment->base, timestamp - 1, &found);
     if (fd >= 0)
         log_file_unpin(file);
+    if (err == ERR_CORRUPT)
+        return segment_mend_indexes(segment, log->config.index_interval);
     if (err || found.timestamp < 0)
         return err;
     struct batch_info info;
     err = segment_locate(segment, log->config.index_interval, found.offset, ret_position, &info);
-    return err == ERR_NOT_FOUND ? ERR_NONE : err;
+    /* An entry names a batch that has its timestamp; else the walk begins at the start. */
+    if (err == ERR_NOT_FOUND ||
+        (!err && info.magic >= 2 && info.max_timestamp != found.timestamp)) {
+        *ret_position = 0;
+        err = segment_mend_indexes(segment, log->config.index_interval);
+    }
+    return err;
 }
 
 static enum err legacy_find(struct slice entry, int64_t timestamp, int64_t offset_min,

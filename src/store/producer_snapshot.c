@@ -1,7 +1,8 @@
 /* Encoding and files of producer snapshots, byte for byte Kafka's: int16 version 1, CRC-32C of what
  * follows it, int32 count, 46 bytes for each producer. Only the newest of the remembered batches is
  * kept on disk. A torn or damaged file is recognised by its CRC and an older one is used, so the
- * files are not synced one by one. Under the log's lock, or recovery. */
+ * files are synced only with the flush that moves the recovery point past them. Under the log's
+ * lock, or recovery. */
 #include "store/producer_snapshot.h"
 
 #include "base/buf.h"
@@ -115,6 +116,19 @@ enum err producer_snapshot_read(struct io *io, const char *folder, int64_t offse
         err = ERR_CORRUPT;
     buf_fini(&bytes);
     return err;
+}
+
+enum err producer_snapshot_sync(struct io *io, const char *folder, int64_t offset)
+{
+    char *path = path_of(folder, offset);
+    int fd;
+    enum err err = io_open(io, path, IO_WRITE, &fd);
+    if (!err) {
+        err = io_fdatasync(io, fd);
+        io_close(io, fd);
+    }
+    mem_free(path);
+    return err == ERR_NOT_FOUND ? ERR_NONE : err;
 }
 
 enum err producer_snapshot_delete(struct io *io, const char *folder, int64_t offset)

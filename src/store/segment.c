@@ -321,16 +321,16 @@ enum err segment_write_indexes(struct segment *segment, bool last)
 /* ---- finding ----------------------------------------------------------------------------------
  */
 
+/* The entry to walk from; (base, 0) when there is none. ERR_CORRUPT: the index cannot be right. */
 static enum err index_floor(struct segment *segment, int32_t index_interval, int64_t offset,
-                            uint32_t *ret_position)
+                            struct index_position *ret_floor)
 {
     enum err err = segment_open_indexes(segment, index_interval);
     if (err)
         return err;
-    if (!index_count(&segment->offsets)) {
-        *ret_position = 0;
+    *ret_floor = (struct index_position){segment->base, 0};
+    if (!index_count(&segment->offsets))
         return ERR_NONE;
-    }
     struct log_file *file = &segment->files[SEGMENT_INDEX];
     int fd = -1;
     if (segment->offsets.file_count) {
@@ -338,13 +338,10 @@ static enum err index_floor(struct segment *segment, int32_t index_interval, int
         if (err)
             return err;
     }
-    struct index_position found;
     err = offset_index_find(&segment->offsets, segment_io(segment), fd, segment->base, offset,
-                            &found);
+                            ret_floor);
     if (fd >= 0)
         log_file_unpin(file);
-    if (!err)
-        *ret_position = found.position;
     return err;
 }
 
@@ -377,25 +374,27 @@ enum err segment_tail(struct segment *segment, int32_t index_interval, uint32_t 
     return ERR_NONE;
 }
 
-enum err segment_locate(struct segment *segment, int32_t index_interval, int64_t offset,
+/* From the entry to the batch. ERR_CORRUPT: it is the entry that is wrong; ERR_CORRUPT_MESSAGE: a
+ * batch behind it. */
+static enum err walk_to(struct segment *segment, struct index_position floor, int64_t offset,
                         uint32_t *ret_position, struct batch_info *ret_info)
 {
-    uint32_t from;
-    enum err err = index_floor(segment, index_interval, offset, &from);
-    if (err)
-        return err;
     int fd;
-    err = log_file_pin(&segment->files[SEGMENT_LOG], false, &fd);
+    enum err err = log_file_pin(&segment->files[SEGMENT_LOG], false, &fd);
     if (err)
         return err;
     uint8_t window[SEGMENT_SCAN_STACK];
     struct segment_scan scan;
-    segment_scan_init(&scan, segment_io(segment), fd, from, segment->size, window, sizeof window);
+    segment_scan_init(&scan, segment_io(segment), fd, floor.position, segment->size, window,
+                      sizeof window);
     struct batch_info info;
     uint32_t position;
-    do
+    err = segment_scan_next(&scan, &info, &position);
+    if (floor.position && (err == ERR_NOT_FOUND || err == ERR_CORRUPT_MESSAGE ||
+                           (!err && info.offset_last > floor.offset)))
+        err = ERR_CORRUPT;
+    while (!err && info.offset_last < offset)
         err = segment_scan_next(&scan, &info, &position);
-    while (!err && info.offset_last < offset);
     log_file_unpin(&segment->files[SEGMENT_LOG]);
     if (err)
         return err;
@@ -403,6 +402,21 @@ enum err segment_locate(struct segment *segment, int32_t index_interval, int64_t
     *ret_position = position;
     *ret_info = info;
     return ERR_NONE;
+}
+
+enum err segment_locate(struct segment *segment, int32_t index_interval, int64_t offset,
+                        uint32_t *ret_position, struct batch_info *ret_info)
+{
+    struct index_position floor;
+    enum err err = index_floor(segment, index_interval, offset, &floor);
+    if (!err)
+        err = walk_to(segment, floor, offset, ret_position, ret_info);
+    if (err != ERR_CORRUPT)
+        return err;
+    err = segment_mend_indexes(segment, index_interval);
+    if (!err)
+        err = index_floor(segment, index_interval, offset, &floor);
+    return err ? err : walk_to(segment, floor, offset, ret_position, ret_info);
 }
 
 enum err segment_offset_next(struct segment *segment, int32_t index_interval,
@@ -464,8 +478,10 @@ static enum err find_times(struct segment *segment, int32_t index_interval)
     struct time_index_entry last = time_index_last(&segment->times, segment->base);
     segment->max_timestamp = last.timestamp;
     segment->max_timestamp_offset = last.offset;
-    uint32_t from = 0;
-    enum err err = index_floor(segment, index_interval, last.offset, &from);
+    struct index_position floor;
+    enum err err = index_floor(segment, index_interval, last.offset, &floor);
+    if (err == ERR_CORRUPT || (!err && floor.position && !segment_entry_fits(segment, floor)))
+        return segment_mend_indexes(segment, index_interval);
     int fd;
     if (!err)
         err = log_file_pin(&segment->files[SEGMENT_LOG], false, &fd);
@@ -473,7 +489,8 @@ static enum err find_times(struct segment *segment, int32_t index_interval)
         return err;
     uint8_t window[SEGMENT_SCAN_STACK];
     struct segment_scan scan;
-    segment_scan_init(&scan, segment_io(segment), fd, from, segment->size, window, sizeof window);
+    segment_scan_init(&scan, segment_io(segment), fd, floor.position, segment->size, window,
+                      sizeof window);
     struct batch_info info;
     uint32_t position;
     while (!(err = segment_scan_next(&scan, &info, &position))) {

@@ -37,11 +37,12 @@ void log_path_unref(struct log_path *path);
 
 struct segment {
     uint32_t refs;
-    bool deleted;     /* files carry the suffix .deleted */
-    bool indexed;     /* indexes are attached (or empty for a new segment) */
-    bool times_known; /* max_timestamp is known */
-    bool txn_known;   /* txn_count is known */
-    bool index_files; /* the index files are there */
+    bool deleted;        /* files carry the suffix .deleted */
+    bool indexed;        /* indexes are attached (or empty for a new segment) */
+    bool times_known;    /* max_timestamp is known */
+    bool txn_known;      /* txn_count is known */
+    bool index_files;    /* the index files are there */
+    bool index_unsynced; /* rolled, and its indexes may be in memory of the system only */
     struct file_cache *cache;
     struct log_path *path;
     int64_t base;
@@ -118,8 +119,15 @@ enum err segment_truncate(struct segment *segment, int32_t index_interval, uint3
 /* ---- making the indexes again (store/segment_index.c) -----------------------------------------
  */
 
-/* Empties the offset and time indexes and fills them from the batches in [0, size). */
+/* Empties the offset and time indexes and fills them from the batches in [0, size). On a full disk
+ * what cannot be written stays in memory. */
 enum err segment_rebuild_indexes(struct segment *segment, int32_t index_interval);
+/* The same for indexes that a look-up found wrong. ERR_NONE also when the batches are damaged, too:
+ * what lies before the damage is indexed then. */
+enum err segment_mend_indexes(struct segment *segment, int32_t index_interval);
+/* True when the batch at the entry's position is one that the entry can speak of: a batch that ends
+ * at its offset, or before it (older Kafka made one entry for several batches appended at once). */
+bool segment_entry_fits(struct segment *segment, struct index_position entry);
 
 /* ---- walking batches (store/segment_scan.c) ----------------------------------------------------
  */

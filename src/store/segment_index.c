@@ -1,9 +1,14 @@
 /* Makes the offset and time indexes of a segment again from its batches, as recovery and a damaged
  * index file need it. Same rule as when appending: an entry before a batch once more than
- * index.interval.bytes went by since the last one. Under the log's lock, or recovery. */
+ * index.interval.bytes went by since the last one. Under the log's lock, or recovery.
+ *
+ * Recovery looks at indexes from the recovery point on only. One below it can be damaged all the
+ * same (a bad disk, a file that was copied badly, a power cut on a disk that forgets what it
+ * synced), so a look-up believes no entry before it has seen a batch there. */
 #include "store/segment.h"
 
 #include "base/mem.h"
+#include "os/diag.h"
 #include "os/io.h"
 
 static enum err empty_file(struct segment *segment, enum segment_file kind, struct index *index)
@@ -45,5 +50,34 @@ enum err segment_rebuild_indexes(struct segment *segment, int32_t index_interval
     segment->size = scan.end;
     mem_free(window);
     log_file_unpin(&segment->files[SEGMENT_LOG]);
-    return err == ERR_NOT_FOUND ? segment_write_indexes(segment, true) : err;
+    segment->index_unsynced = true;
+    if (err != ERR_NOT_FOUND)
+        return err;
+    err = segment_write_indexes(segment, true);
+    return err == ERR_DISK_FULL ? ERR_NONE : err;
+}
+
+enum err segment_mend_indexes(struct segment *segment, int32_t index_interval)
+{
+    diag(DIAG_STORE, DIAG_WARN, "%s: the indexes of segment %lld are damaged; they are made again",
+         segment->path->text, (long long)segment->base);
+    enum err err = segment_rebuild_indexes(segment, index_interval);
+    return err == ERR_CORRUPT_MESSAGE ? ERR_NONE : err;
+}
+
+bool segment_entry_fits(struct segment *segment, struct index_position entry)
+{
+    int fd;
+    if (log_file_pin(&segment->files[SEGMENT_LOG], false, &fd))
+        return false;
+    uint8_t window[BATCH_HEADER_SIZE];
+    struct segment_scan scan;
+    segment_scan_init(&scan, segment_io(segment), fd, entry.position, segment->size, window,
+                      sizeof window);
+    struct batch_info info;
+    uint32_t position;
+    bool fits = !segment_scan_next(&scan, &info, &position) && info.offset_base >= segment->base &&
+                info.offset_last <= entry.offset;
+    log_file_unpin(&segment->files[SEGMENT_LOG]);
+    return fits;
 }

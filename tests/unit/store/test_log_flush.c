@@ -2,6 +2,8 @@
 
 #include "store_fixture.h"
 
+#include "os/io_ops.h"
+
 static void moves_the_recovery_point(void **state)
 {
     struct store_fixture *f = *state;
@@ -69,12 +71,103 @@ static void is_due_by_messages_and_time(void **state)
     assert_false(log_flush_due(f->log));
 }
 
+/* ---- which files are synced ---- */
+
+static struct io_ops noting;
+static const struct io_ops *sound;
+static char synced[4096]; /* names, each with a space behind it */
+
+static enum err note_sync(struct io *io, int fd)
+{
+    (void)io;
+    char link[64], path[512];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    assert_true(size > 0);
+    path[size] = 0;
+    size_t used = strlen(synced);
+    snprintf(synced + used, sizeof synced - used, "%s ", strrchr(path, '/') + 1);
+    return ERR_NONE;
+}
+
+static enum err refuse_sync(struct io *io, int fd)
+{
+    (void)io;
+    (void)fd;
+    return ERR_TOO_MANY_FILES; /* one that takes no folder offline */
+}
+
+static enum err flush_noting(struct store_fixture *f, enum err (*sync)(struct io *, int))
+{
+    synced[0] = 0;
+    noting = *f->io->ops;
+    noting.fdatasync = sync;
+    sound = f->io->ops;
+    f->io->ops = &noting;
+    struct log_flush flush;
+    enum err err = ERR_NOT_FOUND;
+    if (log_flush_prepare(f->log, &flush)) {
+        log_flush_run(&flush);
+        err = log_flush_finish(f->log, &flush);
+    }
+    f->io->ops = sound;
+    return err;
+}
+
+static bool was_synced(int64_t base, const char *suffix)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%020lld%s ", (long long)base, suffix);
+    return strstr(synced, name) != NULL;
+}
+
+/* A power cut left the indexes of a segment below the recovery point in pieces, and recovery looks
+ * at none of these. */
+static void indexes_of_rolled_segments_are_synced(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    f->options.config.index_interval = 100;
+    store_open(f);
+    assert_int_equal(store_produce(f, 1, 0, 0, 3, true, 1000, &a), ERR_NONE);
+    assert_int_equal(store_mark(f, 1, 0, false, 0, 1000, &a), ERR_NONE);
+    for (int i = 0; i < 10; i++)
+        store_append(f, 1, 50, 1000 + i);
+    /* The active segment's are left to recovery. */
+    assert_int_equal(flush_noting(f, note_sync), ERR_NONE);
+    assert_true(was_synced(0, ".log"));
+    assert_false(was_synced(0, ".index") || was_synced(0, ".timeindex"));
+    assert_false(was_synced(0, ".txnindex"));
+    /* Rolled when all its bytes are flushed: they are not synced again, what belongs to them is. */
+    int64_t end = log_end(f->log);
+    assert_int_equal(log_roll(f->log), ERR_NONE);
+    store_append(f, 1, 50, 2000);
+    assert_int_equal(flush_noting(f, refuse_sync), ERR_TOO_MANY_FILES);
+    assert_int_equal(log_recovery_point(f->log), end);
+    assert_int_equal(flush_noting(f, note_sync), ERR_NONE);
+    assert_false(was_synced(0, ".log"));
+    assert_true(was_synced(0, ".index") && was_synced(0, ".timeindex"));
+    assert_true(was_synced(0, ".txnindex"));
+    assert_true(was_synced(end, ".snapshot"));
+    assert_true(was_synced(end, ".log"));
+    /* Once is enough; and a segment that goes with its bytes. */
+    store_append(f, 1, 50, 3000);
+    int64_t next = log_end(f->log);
+    assert_int_equal(log_roll(f->log), ERR_NONE);
+    assert_int_equal(flush_noting(f, note_sync), ERR_NONE);
+    assert_false(was_synced(0, ".index"));
+    assert_true(was_synced(end, ".log") && was_synced(end, ".index"));
+    assert_true(was_synced(end, ".timeindex") && was_synced(next, ".snapshot"));
+    assert_false(was_synced(end, ".txnindex"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(moves_the_recovery_point),
         STORE_TEST(many_segments_take_several_rounds),
         STORE_TEST(is_due_by_messages_and_time),
+        STORE_TEST(indexes_of_rolled_segments_are_synced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 
 #include "store_fixture.h"
 
+#include "store/segment.h"
+
 static void reads_from_any_offset(void **state)
 {
     struct store_fixture *f = *state;
@@ -126,13 +128,136 @@ static void aborted_transactions_are_listed(void **state)
     arena_fini(&arena);
 }
 
+enum { INDEXED = 400, INDEX_PAGE = 512 };
+#define INDEX_NAME      "00000000000000000000.index"
+#define TIME_INDEX_NAME "00000000000000000000.timeindex"
+
+/* A closed segment of offsets [0, INDEXED), an index entry before each batch but the first two. */
+static void open_indexed(struct store_fixture *f)
+{
+    f->options.config.index_interval = 10;
+    store_open(f);
+    for (int i = 0; i < INDEXED; i++)
+        store_append(f, 1, 50, 1000 + i);
+    assert_int_equal(log_roll(f->log), ERR_NONE);
+    store_append(f, 1, 50, 5000);
+    assert_true(store_file_size(f, INDEX_NAME) > 2 * INDEX_PAGE);
+}
+
+static void expect_whole(struct store_fixture *f, const struct buf *index)
+{
+    for (int64_t offset = 0; offset < INDEXED; offset += 7) {
+        struct log_read r;
+        assert_int_equal(log_read(f->log, offset, 1, true, INT64_MAX, &r), ERR_NONE);
+        assert_int_equal(r.offset_base, offset);
+        log_range_release(&r.range);
+        struct log_time_offset found;
+        assert_int_equal(log_offset_by_time(f->log, 1000 + offset, &found), ERR_NONE);
+        assert_int_equal(found.offset, offset);
+    }
+    struct buf now;
+    buf_init(&now);
+    store_slurp(f, INDEX_NAME, &now);
+    assert_true(slice_eq(buf_slice(index), buf_slice(&now)));
+    buf_fini(&now);
+}
+
+/* What a power cut leaves of index pages that were never synced, below the recovery point. */
+static void damaged_indexes_are_made_again(void **state)
+{
+    struct store_fixture *f = *state;
+    open_indexed(f);
+    struct buf index;
+    buf_init(&index);
+    store_slurp(f, INDEX_NAME, &index);
+    uint8_t page[INDEX_PAGE];
+    for (int round = 0; round < 5; round++) {
+        for (size_t i = 0; i < sizeof page; i++)
+            page[i] = round == 0 ? 0 : (uint8_t)(round == 1 ? 0xff : i * 37 + 11);
+        if (round == 3) {
+            /* Entries that name a later batch than they should: records would be skipped. */
+            memcpy(page, index.data, sizeof page);
+            for (size_t i = 4; i < sizeof page; i += INDEX_ENTRY_SIZE)
+                memcpy(page + i, index.data + index.size - 4, 4);
+        }
+        if (round == 4) {
+            /* The same of the time index: offsets of much later batches. */
+            struct buf times;
+            buf_init(&times);
+            store_slurp(f, TIME_INDEX_NAME, &times);
+            for (size_t i = 8; i < times.size - TIME_INDEX_ENTRY_SIZE; i += TIME_INDEX_ENTRY_SIZE)
+                memcpy(times.data + i, times.data + times.size - 4, 4);
+            store_poke(f, TIME_INDEX_NAME, 0, times.data, times.size);
+            buf_fini(&times);
+        } else {
+            store_poke(f, INDEX_NAME, INDEX_PAGE, page, sizeof page);
+        }
+        store_crash(f, INDEXED);
+        expect_whole(f, &index);
+    }
+    /* Cut off under the open log. */
+    store_cut_file(f, INDEX_NAME, 3);
+    expect_whole(f, &index);
+    buf_fini(&index);
+}
+
+/* A batch that is damaged itself hides nothing before it, and the index is made again only once. */
+static void damaged_batch_is_told(void **state)
+{
+    struct store_fixture *f = *state;
+    open_indexed(f);
+    struct log_read r;
+    assert_int_equal(log_read(f->log, 200, 1, true, INT64_MAX, &r), ERR_NONE);
+    int64_t position = r.range.position;
+    log_range_release(&r.range);
+    uint8_t zeros[64] = {0};
+    store_poke(f, "00000000000000000000.log", position, zeros, sizeof zeros);
+    store_crash(f, INDEXED);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(log_read(f->log, 200, 1, true, INT64_MAX, &r), ERR_CORRUPT);
+        assert_int_equal(log_read(f->log, 300, 1, true, INT64_MAX, &r), ERR_CORRUPT);
+        assert_int_equal(log_read(f->log, 199, 1, true, INT64_MAX, &r), ERR_NONE);
+        assert_int_equal(r.offset_base, 199);
+        log_range_release(&r.range);
+    }
+}
+
+/* With a wrong bound a reader would be told of no aborted transaction. */
+static void damaged_index_hides_no_abort(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    f->options.config.index_interval = 10;
+    store_open(f);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(store_produce(f, 1, 0, 3 * i, 3, true, 1000 + i, &a), ERR_NONE);
+    assert_int_equal(store_mark(f, 1, 0, false, 0, 2000, &a), ERR_NONE);
+    assert_int_equal(log_roll(f->log), ERR_NONE);
+    store_append(f, 1, 50, 5000);
+    uint8_t zeros[4] = {0};
+    for (int64_t at = 0; at < store_file_size(f, INDEX_NAME); at += INDEX_ENTRY_SIZE)
+        store_poke(f, INDEX_NAME, at, zeros, sizeof zeros); /* offset 0 for each position */
+    store_poke(f, INDEX_NAME, store_file_size(f, INDEX_NAME) - INDEX_ENTRY_SIZE, "\0\0\0\77", 4);
+    store_crash(f, log_end(f->log) - 1);
+    struct log_read r;
+    struct arena arena;
+    struct log_aborted *list;
+    int32_t count;
+    arena_init(&arena);
+    assert_int_equal(log_read(f->log, 0, 200, true, INT64_MAX, &r), ERR_NONE);
+    assert_int_equal(log_aborted_for(f->log, &r, &arena, &list, &count), ERR_NONE);
+    assert_int_equal(count, 1);
+    log_range_release(&r.range);
+    arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(reads_from_any_offset),
-        STORE_TEST(keeps_within_bounds),
-        STORE_TEST(ranges_outlive_the_log),
-        STORE_TEST(aborted_transactions_are_listed),
+        STORE_TEST(reads_from_any_offset),          STORE_TEST(keeps_within_bounds),
+        STORE_TEST(ranges_outlive_the_log),         STORE_TEST(aborted_transactions_are_listed),
+        STORE_TEST(damaged_indexes_are_made_again), STORE_TEST(damaged_batch_is_told),
+        STORE_TEST(damaged_index_hides_no_abort),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
