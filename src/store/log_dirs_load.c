@@ -40,11 +40,8 @@ static void list_folder(struct loader *loader, struct log_dir *dir)
 {
     struct io *io = loader->dirs->io;
     char **names;
-    size_t count;
-    /* A killed process may have left folders whose names are not on disk yet. */
-    enum err err = dir->clean ? ERR_NONE : io_sync_dir(io, dir->path);
-    if (!err)
-        err = io_list_dir(io, dir->path, &names, &count);
+    size_t count, before = loader->count;
+    enum err err = io_list_dir(io, dir->path, &names, &count);
     if (err) {
         log_dir_fail(dir, "list");
         return;
@@ -68,6 +65,9 @@ static void list_folder(struct loader *loader, struct log_dir *dir)
         }
     }
     io_free_names(names, count);
+    /* A killed process may have left folders whose names are not on disk yet. */
+    if (!dir->clean && loader->count > before && io_sync_dir(io, dir->path))
+        log_dir_fail(dir, "sync");
 }
 
 static void load_one(struct loader *loader, const struct load_item *item)
