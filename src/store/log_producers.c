@@ -304,8 +304,9 @@ enum err log_producers_rebuild(struct log *log, int64_t offset_end)
     enum err err = load_snapshot(log, offset_end, &from);
     if (!err)
         remember_tail(log, from);
-    if (from < log->start)
-        from = log->start;
+    /* From the snapshot on, also below the log start: what DeleteRecords hid still tells the last
+     * sequence of its producers and which transactions have ended. (Kafka begins at the log start
+     * and can refuse a producer's next batch after a crash.) */
     if (err || from >= offset_end || !log->segment_count)
         return err;
     uint8_t *window = mem_alloc(SEGMENT_SCAN_HEAP);

@@ -33,6 +33,8 @@ static const uint64_t fixed_seeds[] = {
     10171,  /* NOT_LEADER_OR_FOLLOWER could not be encoded for Produce below v10 */
     101106, /* of two batches without an answer at a stop, the first was refused after it */
     103107, /* a flush failed on a full disk, and a repeat waited for ever for the watermark */
+    200990, /* DeleteRecords hid batches behind the newest snapshot; a crash forgot their producer
+             */
     1,      2, 4, 6, 7, 8, 100, 110, 120, 200, 210, 220, 230,
 };
 

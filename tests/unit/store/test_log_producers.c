@@ -2,6 +2,8 @@
 
 #include "store_fixture.h"
 
+#include <unistd.h>
+
 static void are_told_in_order_of_id(void **state)
 {
     struct store_fixture *f = *state;
@@ -104,6 +106,32 @@ static void five_batches_are_found_in_a_long_log(void **state)
     }
 }
 
+/* DeleteRecords hides batches behind the newest snapshot; a crash must not forget their sequences.
+ */
+static void hidden_batches_still_count(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    store_open(f);
+    assert_int_equal(store_produce(f, 7, 0, 0, 2, false, 100, &a), ERR_NONE);
+    assert_int_equal(log_roll(f->log), ERR_NONE);
+    assert_int_equal(store_produce(f, 7, 0, 2, 2, false, 100, &a), ERR_NONE);
+    store_append(f, 1, 10, 100);
+    /* A roll on a full disk leaves no snapshot. */
+    assert_int_equal(log_roll(f->log), ERR_NONE);
+    char *snapshot = store_file(f, "00000000000000000005.snapshot");
+    assert_int_equal(unlink(snapshot), 0);
+    mem_free(snapshot);
+    store_append(f, 1, 10, 100);
+    f->options.log_start = 4;
+    store_crash(f, 6);
+    assert_int_equal(log_start(f->log), 4);
+    assert_int_equal(store_produce(f, 7, 0, 2, 2, false, 100, &a), ERR_NONE);
+    assert_true(a.duplicate);
+    assert_int_equal(store_produce(f, 7, 0, 4, 2, false, 100, &a), ERR_NONE);
+    assert_false(a.duplicate);
+}
+
 static void idle_ones_are_forgotten(void **state)
 {
     struct store_fixture *f = *state;
@@ -146,6 +174,7 @@ int main(void)
         STORE_TEST(come_back_from_snapshot_and_log),
         STORE_TEST(five_batches_are_known_after_a_stop),
         STORE_TEST(five_batches_are_found_in_a_long_log),
+        STORE_TEST(hidden_batches_still_count),
         STORE_TEST(idle_ones_are_forgotten),
         STORE_TEST(old_snapshots_go_with_their_segments),
     };
