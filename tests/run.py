@@ -176,6 +176,8 @@ def tier_integration():
                 count(True, line)
             elif line.startswith("FAIL"):
                 count(False, f"{name}: {line[4:].strip()}")
+            elif line.startswith("SKIP"):
+                skip(name, line[4:].strip())
         if not closing or result.returncode and closing[-1][1] == "0":
             count(False, name + " ended early", result.stdout[-3000:])
 
