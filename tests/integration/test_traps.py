@@ -11,58 +11,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import kbatch  # noqa: E402
 import kwire  # noqa: E402
-from nodes import Apache, Klamm, check, finish  # noqa: E402
-
-NOBODY = "11111111-1111-4111-8111-111111111111"
-
-
-class T:
-    """The node under test with a few shorthands."""
-
-    def __init__(self, node):
-        self.node, self.c, self.ids = node, kwire.Connection("127.0.0.1", node.port), {}
-
-    def connect(self):
-        return kwire.Connection("127.0.0.1", self.node.port)
-
-    def call(self, api, version, values):
-        return self.c.call(api, version, values)
-
-    def create(self, name, partitions=1, **configs):
-        self.call("CreateTopics", 7, {"Topics": [{
-            "Name": name, "NumPartitions": partitions, "ReplicationFactor": 1,
-            "Configs": [{"Name": k.replace("_", "."), "Value": v} for k, v in configs.items()]}]})
-        for _ in range(200):
-            topic = self.call("Metadata", 12, {"Topics": [{"Name": name}]})["Topics"][0]
-            if topic["ErrorCode"] == 0 and not self.end(name)[0]:
-                break
-            time.sleep(0.02)
-        self.ids[name] = topic["TopicId"]
-        return topic["TopicId"]
-
-    def produce(self, name, records, version=9, acks=-1, partition=0):
-        answer = self.call("Produce", version, {"Acks": acks, "TimeoutMs": 5000, "TopicData": [
-            {"Name": name, "TopicId": self.ids.get(name, NOBODY), "PartitionData": [
-                {"Index": partition, "Records": records}]}]})
-        return answer["Responses"][0]["PartitionResponses"][0]
-
-    def fetch(self, name, offset, version=12, **more):
-        limits = {k: more.pop(k) for k in ("PartitionMaxBytes",) if k in more}
-        body = {"MaxWaitMs": 0, "MinBytes": 1, "MaxBytes": 1 << 20, "Topics": [
-            {"Topic": name, "TopicId": self.ids.get(name, NOBODY), "Partitions": [
-                {"Partition": 0, "FetchOffset": offset, "PartitionMaxBytes": 1 << 20, **limits}]}],
-            **more}
-        return self.call("Fetch", version, body)["Responses"][0]["Partitions"][0]
-
-    def offset(self, name, timestamp, version=11, isolation=0):
-        answer = self.call("ListOffsets", version, {
-            "ReplicaId": -1, "IsolationLevel": isolation, "Topics": [
-                {"Name": name, "Partitions": [{"PartitionIndex": 0, "Timestamp": timestamp}]}]})
-        return answer["Topics"][0]["Partitions"][0]
-
-    def end(self, name):
-        part = self.offset(name, -1)
-        return part["ErrorCode"], part["Offset"]
+from nodes import check, finish  # noqa: E402
+from probe import NOBODY, Probe, node_under_test  # noqa: E402
 
 
 def closes(t, data, framed=True):
@@ -416,10 +366,9 @@ def offsets(t):
 
 
 def main():
-    kind = Apache if os.environ.get("NODE") == "apache" else Klamm
-    node = kind().start()
+    node = node_under_test().start()
     try:
-        t = T(node)
+        t = Probe(node)
         for part in (handshake, lengths, acks, topics, configs, batches, fetches, offsets):
             try:
                 part(t)
