@@ -17,6 +17,11 @@
 #include "wire_offset_delete.h"
 #include "wire_offset_fetch.h"
 #include "wire_sync_group.h"
+#include "wire_txn_offset_commit.h"
+
+enum {
+    TXN_COMMIT_LOADING_SINCE = 2, /* of TxnOffsetCommit: clients that know the error */
+};
 
 void coord_answer_join(int16_t version, enum err error, struct slice member_id,
                        struct join_group_response *response)
@@ -86,6 +91,31 @@ void coord_answer_offset_commit(enum err error, const struct offset_commit_reque
         topics[t].topic_id = asked->topic_id;
         struct offset_commit_response_offset_commit_response_partition *items =
             offset_commit_response_offset_commit_response_topic_partitions_new(
+                arena, &topics[t], asked->partitions_count);
+        for (int32_t p = 0; p < asked->partitions_count; p++) {
+            items[p].partition_index = asked->partitions[p].partition_index;
+            items[p].error_code = err_to_wire(error);
+        }
+    }
+}
+
+void coord_answer_txn_offset_commit(int16_t version, enum err error,
+                                    const struct txn_offset_commit_request *request,
+                                    struct arena *arena,
+                                    struct txn_offset_commit_response *response)
+{
+    if (version < TXN_COMMIT_LOADING_SINCE && error == ERR_COORDINATOR_LOAD_IN_PROGRESS)
+        error = ERR_COORDINATOR_NOT_AVAILABLE;
+    wire_init(&wire_txn_offset_commit_response, response);
+    struct txn_offset_commit_response_txn_offset_commit_response_topic *topics =
+        txn_offset_commit_response_topics_new(arena, response, request->topics_count);
+    for (int32_t t = 0; t < request->topics_count; t++) {
+        const struct txn_offset_commit_request_txn_offset_commit_request_topic *asked =
+            &request->topics[t];
+        topics[t].name = asked->name;
+        topics[t].topic_id = asked->topic_id;
+        struct txn_offset_commit_response_txn_offset_commit_response_partition *items =
+            txn_offset_commit_response_txn_offset_commit_response_topic_partitions_new(
                 arena, &topics[t], asked->partitions_count);
         for (int32_t p = 0; p < asked->partitions_count; p++) {
             items[p].partition_index = asked->partitions[p].partition_index;

@@ -21,6 +21,8 @@ struct offset_commit_response;
 struct offset_delete_response;
 struct offset_fetch_request_offset_fetch_request_group;
 struct offset_fetch_response_offset_fetch_response_group;
+struct txn_offset_commit_request;
+struct txn_offset_commit_response;
 
 void coord_answer_join(int16_t version, enum err error, struct slice member_id,
                        struct join_group_response *response);
@@ -35,6 +37,12 @@ void coord_answer_describe(enum err error, struct slice group_id,
 /* Every partition of the request gets `error`. */
 void coord_answer_offset_commit(enum err error, const struct offset_commit_request *request,
                                 struct arena *arena, struct offset_commit_response *response);
+/* Every partition gets `error`; producers that know version 0 or 1 only take a loading coordinator
+ * for one that is not available. */
+void coord_answer_txn_offset_commit(int16_t version, enum err error,
+                                    const struct txn_offset_commit_request *request,
+                                    struct arena *arena,
+                                    struct txn_offset_commit_response *response);
 void coord_answer_offset_delete(enum err error, struct offset_delete_response *response);
 /* Versions below 2 have no error at group level: there each partition carries it. */
 void coord_answer_offset_fetch(

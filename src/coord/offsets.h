@@ -13,6 +13,7 @@
 
 struct offset_commit_request;
 struct offset_delete_request;
+struct txn_offset_commit_request;
 struct offset_fetch_request_offset_fetch_request_group;
 struct offset_fetch_response_offset_fetch_response_group;
 
@@ -20,6 +21,35 @@ struct offset_fetch_response_offset_fetch_response_group;
 void coord_offsets_commit(struct coord_shard *shard, const struct coord_event *event,
                           const struct offset_commit_request *request, struct coord_reply *reply,
                           struct coord_update *update);
+
+/* reply->response: struct txn_offset_commit_response. Writes one transactional batch with the
+ * request's producer id and epoch; the offsets are seen when the producer's marker commits them.
+ * Completes when the batch is committed. Not done here: the empty group id (INVALID_GROUP_ID), and
+ * that the transaction is open on this partition. For the latter the holder verifies the partition
+ * coord_shard_partition() first and hands what it got (struct coordinator_call: verification) to
+ * its own writer, which gives it to the log with the batch. */
+void coord_offsets_txn_commit(struct coord_shard *shard, const struct coord_event *event,
+                              const struct txn_offset_commit_request *request,
+                              struct coord_reply *reply, struct coord_update *update);
+
+/* The end of a producer's transaction on this shard's partition. */
+struct coord_marker {
+    int64_t producer_id;
+    int16_t producer_epoch;
+    int32_t coordinator_epoch; /* of the transaction coordinator; goes into the marker */
+    bool is_commit;
+};
+/* Appends the marker's control batch and makes the producer's pending offsets committed ones, or
+ * drops them; a producer without pending offsets here gets its marker, too. reply->response: an
+ * enum err, set before `done`; the arena is not used (may be NULL); `marker` is copied. NONE once
+ * the marker is committed; COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR and
+ * COORDINATOR_NOT_AVAILABLE are what WriteTxnMarkers answers as NOT_LEADER_OR_FOLLOWER; others are
+ * of the log (INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED) and nothing was changed. The
+ * transaction.version of the marker is, as the verification above, a matter of the holder and its
+ * writer. */
+void coord_offsets_end_txn(struct coord_shard *shard, const struct coord_event *event,
+                           const struct coord_marker *marker, struct coord_reply *reply,
+                           struct coord_update *update);
 
 /* reply->response: struct offset_delete_response. */
 void coord_offsets_delete(struct coord_shard *shard, const struct coord_event *event,
