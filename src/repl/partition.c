@@ -12,7 +12,7 @@
 
 #include "base/ensure.h"
 #include "base/mem.h"
-#include "repl/partition_inside.h"
+#include "repl/partition_internal.h"
 
 struct partition *partition_new(struct io *io, struct slice topic, const struct uuid *topic_id,
                                 int32_t index, struct log *log, const struct topic_config *config)

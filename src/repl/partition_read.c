@@ -3,7 +3,7 @@
  * so that a client with old metadata learns it from FENCED_LEADER_EPOCH. */
 #include "repl/partition.h"
 
-#include "repl/partition_inside.h"
+#include "repl/partition_internal.h"
 
 enum err partition_check_leader(const struct partition *partition, int32_t current_epoch)
 {

@@ -13,7 +13,7 @@
 #include "conf/config.h"
 #include "repl/partition_table.h"
 #include "repl/quorum.h"
-#include "server/node_inside.h"
+#include "server/node_internal.h"
 
 static void run_stop(struct loop_task *task)
 {

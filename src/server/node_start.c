@@ -22,7 +22,7 @@
 #include "os/host_name.h"
 #include "repl/partition_table.h"
 #include "repl/quorum.h"
-#include "server/node_inside.h"
+#include "server/node_internal.h"
 #include "server/settings.h"
 
 /* ---- 2. network ---- */

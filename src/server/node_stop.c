@@ -11,7 +11,7 @@
 #include "conf/config.h"
 #include "os/diag.h"
 #include "repl/quorum.h"
-#include "server/node_inside.h"
+#include "server/node_internal.h"
 
 enum { DRAIN_MS = 2, DRAIN_ROUNDS_MAX = 5000 };
 

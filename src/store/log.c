@@ -12,7 +12,7 @@
 #include "os/io.h"
 #include "os/lock.h"
 #include "store/log_dir_hooks.h"
-#include "store/log_state.h"
+#include "store/log_internal.h"
 #include "store/partition_meta.h"
 #include "store/txn_index.h"
 

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "os/io.h"
 #include "store/log_dir_hooks.h"
-#include "store/log_state.h"
+#include "store/log_internal.h"
 #include "store/txn_index.h"
 
 enum { GATHER_MAX = 4, SET_SIZE = 16 /* base offset, length, leader epoch */ };

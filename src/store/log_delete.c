@@ -2,7 +2,7 @@
  * them any more and a restart removes them) are unlinked file.delete.delay.ms later, by the
  * folder's job. Readers that hold a range keep their open file. Lists are under the folder's lock,
  * unlinking is outside it. */
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #include "base/mem.h"
 #include "os/diag.h"

@@ -1,6 +1,6 @@
 /* One log folder: whether it is online, whether it has room, what its logs tell it. The hooks at
  * the end are called under a log's lock; they take only the folder's own. */
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #include "base/ensure.h"
 #include "base/mem.h"

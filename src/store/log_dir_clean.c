@@ -1,6 +1,6 @@
 /* The clean shutdown file of a log folder: {"version":0,"brokerEpoch":N}. Taken away at start,
  * before any log is opened for writing; written last at a clean stop. */
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -1,12 +1,12 @@
 /* The node's log folders and the table of its logs: opening (meta.properties, locks, leftovers of
  * the run before), finding, creating and deleting logs. See log_dirs.h for the order of a node's
- * life and log_dir.h for the locks. */
+ * life and log_dirs_internal.h for the locks. */
 #include "store/log_dirs.h"
 
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "os/diag.h"
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #define METADATA_FOLDER "__cluster_metadata-0"
 

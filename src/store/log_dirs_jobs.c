@@ -6,7 +6,7 @@
  * The timer and job bookkeeping are on the loop; jobs run on workers. A job finds a log under the
  * table lock, takes the log's own lock and lets the table go: what takes long in one log (retention
  * renames files) delays no look-up of others. log_detach waits for a job that is in the log. */
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #include "base/crc32c.h"
 #include "base/ensure.h"

@@ -2,7 +2,7 @@
  * jobs take the next name each until none is left; the loop hears of the last one's end. A folder
  * whose logs cannot be loaded goes offline, the others go on. That the process may not have enough
  * open files is no fault of a folder: then the load as a whole fails, and nothing is written. */
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #include "base/ensure.h"
 #include "base/mem.h"

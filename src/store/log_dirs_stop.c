@@ -2,7 +2,7 @@
  * logs of each folder; the last of them writes the checkpoints and, when all of that went well, the
  * clean shutdown file. A folder where something failed, or that is full, does without it and is
  * recovered at the next start. */
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #include "base/ensure.h"
 #include "base/mem.h"

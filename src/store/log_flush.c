@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "os/io.h"
 #include "store/disk_file.h"
-#include "store/log_state.h"
+#include "store/log_internal.h"
 #include "store/producer_snapshot.h"
 
 bool log_flush_due(const struct log *log)

@@ -9,7 +9,7 @@
 #include "os/io.h"
 #include "record/control.h"
 #include "record/records.h"
-#include "store/log_state.h"
+#include "store/log_internal.h"
 #include "store/producer_snapshot.h"
 #include "store/txn_index.h"
 

@@ -8,7 +8,7 @@
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "os/io.h"
-#include "store/log_state.h"
+#include "store/log_internal.h"
 #include "store/txn_index.h"
 
 /* ---- recent batches ---------------------------------------------------------------------------

@@ -17,8 +17,8 @@
 #include "os/diag.h"
 #include "os/io.h"
 #include "store/log_dir_hooks.h"
+#include "store/log_internal.h"
 #include "store/log_leftovers.h"
-#include "store/log_state.h"
 #include "store/txn_index.h"
 
 /* ---- taking the files in ----------------------------------------------------------------------

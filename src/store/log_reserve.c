@@ -6,7 +6,7 @@
  * Filled again by the background job of the folder once all writes are accepted. It is in nobody's
  * way: Apache Kafka looks at the folders in log.dirs only. Failures change nothing: the start then
  * finds the disk as it is. */
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #include "base/mem.h"
 #include "os/diag.h"

@@ -9,7 +9,7 @@
 #include "os/diag.h"
 #include "os/io.h"
 #include "store/log_dir_hooks.h"
-#include "store/log_state.h"
+#include "store/log_internal.h"
 
 struct retention {
     int64_t now_ms;

@@ -2,7 +2,7 @@
  * its partition. The table's lock (LOCK_TABLE) covers it, and also each log's `lock` pointer: a
  * background job holds it until it has taken the log's own lock. log_detach takes the pointer away
  * under it and then waits for that lock once, so that on return no job is in the log. */
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #include "base/ensure.h"
 #include "base/mem.h"

@@ -10,7 +10,7 @@
 #include "os/io.h"
 #include "record/legacy.h"
 #include "record/records.h"
-#include "store/log_state.h"
+#include "store/log_internal.h"
 
 /* Start of the walk in `segment`: what the time index says lies before the target is skipped. */
 static enum err walk_from(struct log *log, struct segment *segment, int64_t timestamp,

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "os/io.h"
 #include "store/log_dir_hooks.h"
-#include "store/log_state.h"
+#include "store/log_internal.h"
 #include "store/txn_index.h"
 
 static enum err cut_active(struct log *log, int64_t offset)

@@ -1,4 +1,4 @@
-#include "store/log_dir.h"
+#include "store/log_dirs_internal.h"
 
 #include "dirs_fixture.h"
 #include "store_fixture.h"

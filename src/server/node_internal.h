@@ -1,7 +1,7 @@
 /* What the files of a node share: node.c (life), node_start.c (the steps up) and node_stop.c (the
  * steps down). */
-#ifndef KLAMM_SERVER_NODE_INSIDE_H
-#define KLAMM_SERVER_NODE_INSIDE_H
+#ifndef KLAMM_SERVER_NODE_INTERNAL_H
+#define KLAMM_SERVER_NODE_INTERNAL_H
 
 #include "api/context.h"
 #include "base/arena.h"

@@ -1,7 +1,7 @@
 /* The inside of a log, shared by the log_*.c files; nobody else includes it. Everything here is
  * under the log's lock. */
-#ifndef KLAMM_STORE_LOG_STATE_H
-#define KLAMM_STORE_LOG_STATE_H
+#ifndef KLAMM_STORE_LOG_INTERNAL_H
+#define KLAMM_STORE_LOG_INTERNAL_H
 
 #include "store/leader_epochs.h"
 #include "store/log.h"

@@ -1,6 +1,6 @@
 /* What partition.c and partition_read.c share. Partition lock held. */
-#ifndef KLAMM_REPL_PARTITION_INSIDE_H
-#define KLAMM_REPL_PARTITION_INSIDE_H
+#ifndef KLAMM_REPL_PARTITION_INTERNAL_H
+#define KLAMM_REPL_PARTITION_INTERNAL_H
 
 #include "repl/partition.h"
 

@@ -3,15 +3,15 @@
  * Locks: `table_lock` (LOCK_TABLE) covers the table of logs and `lock` pointers of attached logs: a
  * background job holds it from finding a log until it has taken that log's own lock. `lock`
  * (LOCK_LOG_DIR) covers a folder's lists. Flags read by every append are atomics. */
-#ifndef KLAMM_STORE_LOG_DIR_H
-#define KLAMM_STORE_LOG_DIR_H
+#ifndef KLAMM_STORE_LOG_DIRS_INTERNAL_H
+#define KLAMM_STORE_LOG_DIRS_INTERNAL_H
 
 #include "base/map.h"
 #include "os/io.h"
 #include "os/lock.h"
 #include "store/checkpoint.h"
 #include "store/log_dir_hooks.h"
-#include "store/log_state.h"
+#include "store/log_internal.h"
 
 #define LOG_DIR_CLEAN_FILE ".kafka_cleanshutdown"
 
