@@ -84,10 +84,12 @@ static enum err read_marker(struct slice bytes, struct producer_input *input)
     } else {
         struct control_end_txn marker;
         err = control_parse_end_txn(&record, &marker);
-        input->marker = true;
-        input->abort = !marker.is_commit;
-        input->coordinator_epoch = marker.coordinator_epoch;
-        input->timestamp = record.timestamp;
+        if (!err) {
+            input->marker = true;
+            input->abort = !marker.is_commit;
+            input->coordinator_epoch = marker.coordinator_epoch;
+            input->timestamp = record.timestamp;
+        }
     }
     records_iter_fini(&iter);
     return err;

@@ -113,6 +113,14 @@ static int dial(void)
     struct timeval limit = {.tv_usec = 100000};
     ENSURE(fd >= 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    /* Thousands a second: one address of its own would soon have no port that is not in TIME_WAIT.
+     */
+    static uint32_t count;
+    int late = 1;
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &late, sizeof late);
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + count++ % 251);
+    ENSURE(bind(fd, (struct sockaddr *)&from, sizeof from) == 0);
     ENSURE(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
     return fd;
 }
