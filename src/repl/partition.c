@@ -10,8 +10,10 @@
  * reference to the partition. A flush that fails takes the folder offline in store. */
 #include "repl/partition.h"
 
+#include "base/buf.h"
 #include "base/ensure.h"
 #include "base/mem.h"
+#include "record/control.h"
 #include "repl/partition_internal.h"
 
 struct partition *partition_new(struct io *io, struct slice topic, const struct uuid *topic_id,
@@ -219,8 +221,10 @@ enum err partition_append(struct partition *partition, struct partition_append *
     append->leader_epoch = partition->leader_epoch;
     enum err err = admit(partition, append);
     if (!err)
-        err = log_append(partition->log, append->origin, partition->leader_epoch, append->batches,
-                         &append->appended);
+        err = log_append_txn(
+            partition->log, append->origin, partition->leader_epoch, append->batches,
+            &(struct log_txn){.guard = append->guard, .version = append->transaction_version},
+            &append->appended);
     if (!err) {
         /* A repeat, too: the flush of the first one may have failed on a full disk, or been made up
          * for by the folder's background job, which moves no high watermark. */
@@ -238,6 +242,38 @@ enum err partition_append(struct partition *partition, struct partition_append *
     }
     lock_release(&partition->lock);
     parked_post(&woken);
+    return err;
+}
+
+enum err partition_append_marker(struct partition *partition, const struct partition_marker *marker,
+                                 struct partition_append *append)
+{
+    struct buf bytes;
+    buf_init(&bytes);
+    struct control_end_txn control = {.is_commit = marker->commit,
+                                      .coordinator_epoch = marker->coordinator_epoch};
+    enum err err = control_build_end_txn(&bytes, 0, -1, io_wall_ms(partition->io),
+                                         marker->producer_id, marker->producer_epoch, &control);
+    if (!err) {
+        *append = (struct partition_append){.origin = LOG_COORDINATOR,
+                                            .all_in_sync = true,
+                                            .batches = buf_slice(&bytes),
+                                            .transaction_version = marker->transaction_version};
+        err = partition_append(partition, append);
+        append->batches = SLICE_NULL;
+    }
+    buf_fini(&bytes);
+    return err;
+}
+
+enum err partition_verify_begin(struct partition *partition, int64_t producer_id, int16_t epoch,
+                                int32_t sequence, bool epoch_bump, int64_t *ret_guard)
+{
+    lock_take(&partition->lock);
+    enum err err = partition_check_leader(partition, -1);
+    if (!err)
+        err = log_verify_begin(partition->log, producer_id, epoch, sequence, epoch_bump, ret_guard);
+    lock_release(&partition->lock);
     return err;
 }
 

@@ -82,6 +82,10 @@ struct partition_append {
     enum log_origin origin;
     bool all_in_sync;     /* acks=all: refuse below min.insync.replicas */
     struct slice batches; /* validated */
+    /* Transactional data: the guard of partition_verify_begin; 0: none was needed. */
+    int64_t guard;
+    /* Batches that hold an end marker (LOG_COORDINATOR): see struct log_txn. */
+    int16_t transaction_version;
     /* results */
     struct log_appended appended;
     int32_t leader_id, leader_epoch; /* also on NOT_LEADER_OR_FOLLOWER: for the hints of KIP-951 */
@@ -91,6 +95,32 @@ struct partition_append {
 };
 /* NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, KAFKA_STORAGE_ERROR, and those of log_append. */
 enum err partition_append(struct partition *partition, struct partition_append *append);
+
+/* Before transactional data is appended (KIP-890). *ret_guard == 0: append it without asking, its
+ * transaction is open here at that epoch. Else ask the transaction's coordinator whether the
+ * partition is part of it (or to add it) and, once it said yes, append with the guard. The guard
+ * loses its worth when the transaction ends in between or other data of it was appended:
+ * INVALID_TXN_STATE from partition_append; a later guard of the same producer is the same one while
+ * it stands. See log_verify_begin.
+ * NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, INVALID_PRODUCER_EPOCH (older than the log knows).
+ */
+enum err partition_verify_begin(struct partition *partition, int64_t producer_id, int16_t epoch,
+                                int32_t sequence, bool epoch_bump, int64_t *ret_guard);
+
+/* The end of a transaction in this partition. */
+struct partition_marker {
+    int64_t producer_id;
+    int16_t producer_epoch;
+    int32_t coordinator_epoch;
+    bool commit;
+    int16_t transaction_version; /* of the request; 0 where it has none */
+};
+/* Appends a control batch with the marker, as acks=all. `append` tells the rest as after
+ * partition_append; nothing in it needs to be set. INVALID_PRODUCER_EPOCH (by the transaction
+ * version's rule, struct log_txn), TRANSACTION_COORDINATOR_FENCED (a newer coordinator has marked),
+ * and those of partition_append. A marker without data before it is appended, too. */
+enum err partition_append_marker(struct partition *partition, const struct partition_marker *marker,
+                                 struct partition_append *append);
 
 /* ---- read ----------------------------------------------------------------------------------- */
 

@@ -102,6 +102,8 @@ void settings_topic(const struct config *config, const struct meta_image *image,
     log.flush_messages = t.flush_messages;
     log.flush_ms = t.flush_ms;
     log.producer_expiry_ms = config_int(config, BROKER_KEY_PRODUCER_ID_EXPIRATION_MS);
+    log.verify_transactions =
+        config_bool(config, BROKER_KEY_TRANSACTION_PARTITION_VERIFICATION_ENABLE);
     log.cleanup_delete = t.cleanup_delete;
     log.cleanup_compact = t.cleanup_compact;
     *ret_config = t;

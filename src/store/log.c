@@ -32,6 +32,7 @@ void log_config_init(struct log_config *config)
         .flush_messages = INT64_MAX,
         .flush_ms = INT64_MAX,
         .producer_expiry_ms = INT64_C(24) * 3600 * 1000,
+        .verify_transactions = true,
         .cleanup_delete = true,
     };
 }
@@ -77,6 +78,7 @@ enum err log_open(const struct log_open_options *options, struct log **ret_log)
     log->serial = __atomic_add_fetch(&serial_last, 1, __ATOMIC_RELAXED);
     list_init(&log->dirty_link);
     producer_state_init(&log->producers);
+    verifications_init(&log->verifications, 0);
     leader_epochs_init(&log->epochs);
     err = partition_meta_read(io, options->path, &log->topic_id);
     log->has_topic_id = !err;
@@ -144,6 +146,7 @@ void log_free(struct log *log)
         segment_unref(log->segments[i]);
     mem_free(log->segments);
     producer_state_fini(&log->producers);
+    verifications_fini(&log->verifications);
     leader_epochs_fini(&log->epochs);
     mem_free(log->snapshots);
     mem_free(log->recent);

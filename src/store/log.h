@@ -48,6 +48,7 @@ struct log_config {
     int64_t flush_messages;       /* flush.messages */
     int64_t flush_ms;             /* flush.ms */
     int64_t producer_expiry_ms;   /* producer.id.expiration.ms (broker setting) */
+    bool verify_transactions;     /* transaction.partition.verification.enable (broker setting) */
     bool cleanup_delete;          /* cleanup.policy contains delete */
     bool cleanup_compact;         /* cleanup.policy contains compact */
 };
@@ -151,6 +152,30 @@ struct log_appended {
  * offsets do not follow), ERR_DISK_FULL, ERR_IO, ERR_TOO_MANY_FILES, ERR_CORRUPT_MESSAGE. */
 enum err log_append(struct log *log, enum log_origin origin, int32_t leader_epoch,
                     struct slice batches, struct log_appended *ret_appended);
+
+/* What an append to a transaction brings along. */
+struct log_txn {
+    int64_t guard;   /* of log_verify_begin; 0: none */
+    int16_t version; /* of an end marker: the transaction.version its coordinator works by. From 2
+                        on its epoch must be above the producer's; an equal one is an allowed retry
+                        when no transaction is open, or when epochs are exhausted (32767) */
+};
+/* log_append with that (NULL: guard 0, version 0). Also INVALID_TXN_STATE: transactional data whose
+ * transaction is not open in the log at that epoch needs the guard of a verification that is still
+ * standing (LOG_CLIENT, LOG_COORDINATOR; with verify_transactions). */
+enum err log_append_txn(struct log *log, enum log_origin origin, int32_t leader_epoch,
+                        struct slice batches, const struct log_txn *txn,
+                        struct log_appended *ret_appended);
+
+/* Begins the verification of transactional data (KIP-890): *ret_guard is 0 when none is needed, as
+ * the transaction is open in this log at that epoch; otherwise it is to be given to the append once
+ * the coordinator has confirmed. It stands until transactional data or a marker of the producer is
+ * appended, or producer.id.expiration.ms has passed; a repeated begin gives the same guard.
+ * `sequence`: first of the batch. `epoch_bump`: the producer works by transaction.version 2 (then a
+ * producer without remembered batches begins at sequence 0). INVALID_PRODUCER_EPOCH: an older epoch
+ * than the log has seen. */
+enum err log_verify_begin(struct log *log, int64_t producer_id, int16_t epoch, int32_t sequence,
+                          bool epoch_bump, int64_t *ret_guard);
 
 /* Wanted by flush.messages / flush.ms: the caller should submit a log_flush up to the LEO and, with
  * flush.messages=1, not count the data towards the high watermark before. */
@@ -282,7 +307,7 @@ enum err log_flush_finish(struct log *log, struct log_flush *flush);
  * watermark: segments leave the log and their files are renamed to .deleted; log_dirs unlinks them
  * file.delete.delay.ms later (a log that stands alone: at once). Returns the count. */
 int32_t log_apply_retention(struct log *log, int64_t now_ms);
-/* Forgets producers idle for producer.id.expiration.ms. */
+/* Forgets producers idle for producer.id.expiration.ms, and verifications as old. */
 void log_expire_producers(struct log *log, int64_t now_ms);
 
 #endif

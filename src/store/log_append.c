@@ -22,6 +22,7 @@ struct appending {
     int64_t offset_first, offset_last;
     int64_t max_timestamp;
     int64_t append_time_ms;
+    struct log_txn txn;
     struct producer_changes changes;
     struct log_appended *duplicate; /* set when the batch is a repeat */
 };
@@ -46,6 +47,25 @@ static enum producer_check check_of(enum log_origin origin)
 /* ---- looking at what comes --------------------------------------------------------------------
  */
 
+/* Transactional data joins a transaction that is open in the log at its epoch, or was verified just
+ * now. Kafka looks at the epoch first: an old one must not look like a lost transaction, which is
+ * fatal to clients. */
+static enum err check_verification(const struct log *log, const struct appending *a,
+                                   const struct producer_input *input)
+{
+    if (!input->transactional || (a->origin != LOG_CLIENT && a->origin != LOG_COORDINATOR))
+        return ERR_NONE;
+    const struct producer *known = producer_state_get(&log->producers, input->id);
+    if (known && known->epoch == input->epoch && known->txn_offset_first >= 0)
+        return ERR_NONE;
+    if (known && input->epoch < known->epoch)
+        return ERR_INVALID_PRODUCER_EPOCH;
+    if (!log->config.verify_transactions || input->marker)
+        return ERR_NONE;
+    const struct verification *verification = input->verification;
+    return verification && verification->guard == a->txn.guard ? ERR_NONE : ERR_INVALID_TXN_STATE;
+}
+
 static enum err check_producer(struct log *log, struct appending *a, const struct batch_info *info,
                                int64_t base, struct log_appended *ret_appended)
 {
@@ -67,7 +87,11 @@ static enum err check_producer(struct log *log, struct appending *a, const struc
             return ERR_NONE;
         }
     }
-    return producer_changes_add(&a->changes, &log->producers, &input, check_of(a->origin));
+    input.strict_epoch = input.marker && a->txn.version >= 2;
+    input.verification = verifications_get(&log->verifications, input.id);
+    err = check_verification(log, a, &input);
+    return err ? err
+               : producer_changes_add(&a->changes, &log->producers, &input, check_of(a->origin));
 }
 
 static enum err examine(struct log *log, struct appending *a, struct log_appended *ret_appended)
@@ -201,6 +225,9 @@ static void count_batches(struct log *log, const struct appending *a)
         leader_epochs_assign(&log->epochs, epoch, base);
         log_recent_add(log, base, last, segment->size);
         segment_add_batch(segment, log->config.index_interval, info.size, last, info.max_timestamp);
+        if (batch_is_transactional(info.data))
+            verifications_end(&log->verifications, batch_producer_id(info.data),
+                              batch_producer_epoch(info.data), batch_is_control(info.data));
         next = last + 1;
     }
     log->size += (int64_t)a->batches.size;
@@ -258,8 +285,9 @@ static enum err append(struct log *log, struct appending *a, struct log_appended
     return ERR_NONE;
 }
 
-enum err log_append(struct log *log, enum log_origin origin, int32_t leader_epoch,
-                    struct slice batches, struct log_appended *ret_appended)
+enum err log_append_txn(struct log *log, enum log_origin origin, int32_t leader_epoch,
+                        struct slice batches, const struct log_txn *txn,
+                        struct log_appended *ret_appended)
 {
     if (log_failed(log) || log->closed)
         return ERR_KAFKA_STORAGE_ERROR;
@@ -273,8 +301,39 @@ enum err log_append(struct log *log, enum log_origin origin, int32_t leader_epoc
                           .leader_epoch = leader_epoch,
                           .max_timestamp = -1,
                           .append_time_ms = -1};
+    if (txn)
+        a.txn = *txn;
     producer_changes_init(&a.changes);
     enum err err = append(log, &a, ret_appended);
     producer_changes_fini(&a.changes);
     return err;
+}
+
+enum err log_append(struct log *log, enum log_origin origin, int32_t leader_epoch,
+                    struct slice batches, struct log_appended *ret_appended)
+{
+    return log_append_txn(log, origin, leader_epoch, batches, NULL, ret_appended);
+}
+
+enum err log_verify_begin(struct log *log, int64_t producer_id, int16_t epoch, int32_t sequence,
+                          bool epoch_bump, int64_t *ret_guard)
+{
+    if (log_failed(log) || log->closed)
+        return ERR_KAFKA_STORAGE_ERROR;
+    const struct producer *known = producer_state_get(&log->producers, producer_id);
+    if (known && epoch < known->epoch)
+        return ERR_INVALID_PRODUCER_EPOCH;
+    if (known && epoch == known->epoch && known->txn_offset_first >= 0) {
+        *ret_guard = 0;
+        return ERR_NONE;
+    }
+    if (!log->verifications.guard_last) {
+        int64_t seed;
+        io_random(log->io, &seed, sizeof seed);
+        verifications_init(&log->verifications, seed);
+    }
+    const struct verification *verification = verifications_begin(
+        &log->verifications, producer_id, epoch, sequence, epoch_bump, io_wall_ms(log->io));
+    *ret_guard = verification->guard;
+    return ERR_NONE;
 }

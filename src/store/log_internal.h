@@ -7,6 +7,7 @@
 #include "store/log.h"
 #include "store/producer_state.h"
 #include "store/segment.h"
+#include "store/verification.h"
 
 struct lock;
 
@@ -44,6 +45,7 @@ struct log {
     int64_t unflushed_since_ms; /* monotonic; when the first of them came */
 
     struct producer_state producers;
+    struct verifications verifications;
     int64_t *snapshots; /* offsets of the snapshot files, rising */
     uint32_t snapshot_count, snapshot_capacity;
 

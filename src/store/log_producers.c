@@ -356,4 +356,5 @@ struct log_producer *log_producers(struct log *log, struct arena *arena, int32_t
 void log_expire_producers(struct log *log, int64_t now_ms)
 {
     producer_state_expire(&log->producers, now_ms, log->config.producer_expiry_ms);
+    verifications_expire(&log->verifications, now_ms, log->config.producer_expiry_ms);
 }

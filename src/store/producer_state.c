@@ -14,6 +14,7 @@
 
 #include "base/ensure.h"
 #include "base/mem.h"
+#include "store/verification.h"
 
 #include <string.h>
 
@@ -200,6 +201,22 @@ static void add_end(struct producer_changes *changes, struct producer_end end)
     changes->ends[changes->end_count++] = end;
 }
 
+/* What a verification under way adds: without remembered batches a producer that bumps its epoch
+ * with each transaction begins at 0, and nobody begins above a batch that is being verified. */
+static enum err check_verified(const struct producer_state *state,
+                               const struct producer_input *input)
+{
+    const struct verification *verification = input->verification;
+    if (!verification)
+        return ERR_NONE;
+    const struct producer *known = producer_state_get(state, input->id);
+    bool empty = !known || !known->batch_count;
+    if ((verification->epoch_bump && empty && input->sequence_first != 0) ||
+        input->sequence_first > verification->sequence_lowest)
+        return ERR_OUT_OF_ORDER_SEQUENCE_NUMBER;
+    return ERR_NONE;
+}
+
 static enum err check_sequence(const struct producer *producer, const struct producer_input *input)
 {
     if (producer->epoch < 0)
@@ -251,16 +268,28 @@ static enum err add_marker(struct producer_changes *changes, struct producer *pr
     return ERR_NONE;
 }
 
+/* With transaction.version 2 each marker bumps the epoch, so that one that comes late does not end
+ * the transaction after its own. It may come again while none is open, and the last epoch there is
+ * cannot be bumped. */
+static bool is_stale(const struct producer *producer, const struct producer_input *input)
+{
+    if (!input->strict_epoch || input->epoch != producer->epoch)
+        return input->epoch < producer->epoch;
+    return producer->txn_offset_first >= 0 && input->epoch != INT16_MAX;
+}
+
 enum err producer_changes_add(struct producer_changes *changes, const struct producer_state *state,
                               const struct producer_input *input, enum producer_check check)
 {
     struct producer *producer = changed(changes, state, input->id);
-    if (check != PRODUCER_CHECK_NONE && input->epoch < producer->epoch)
+    if (check != PRODUCER_CHECK_NONE && is_stale(producer, input))
         return ERR_INVALID_PRODUCER_EPOCH;
     if (input->marker)
         return add_marker(changes, producer, input, check);
     if (check == PRODUCER_CHECK_ALL) {
-        enum err err = check_sequence(producer, input);
+        enum err err = check_verified(state, input);
+        if (!err)
+            err = check_sequence(producer, input);
         if (err)
             return err;
     }

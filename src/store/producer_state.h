@@ -69,6 +69,8 @@ void producer_state_expire(struct producer_state *state, int64_t now_ms, int64_t
 /* ---- changes ----------------------------------------------------------------------------------
  */
 
+struct verification;
+
 /* What a batch says about its producer. */
 struct producer_input {
     int64_t id;
@@ -80,6 +82,8 @@ struct producer_input {
     bool marker; /* control batch that ends a transaction */
     bool abort;
     int32_t coordinator_epoch;
+    bool strict_epoch; /* a marker of transaction.version 2 */
+    const struct verification *verification; /* under way for this producer; NULL: none */
 };
 
 enum producer_check {

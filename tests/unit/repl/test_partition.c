@@ -254,9 +254,55 @@ static void found_by_name_and_id(void **state)
     end(&f);
 }
 
+/* Kafka's walk of a transactional produce: verify, append, mark. */
+static void transactions_are_verified_and_ended(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    struct buf batch;
+    buf_init(&batch);
+    struct builder b;
+    struct builder_options options = BUILDER_DEFAULTS;
+    options.producer_id = 7;
+    options.producer_epoch = 0;
+    options.base_sequence = 0;
+    options.transactional = true;
+    builder_begin(&b, &batch, &options);
+    builder_append(&b, 1000, slice_str("k"), slice_str("v"));
+    assert_int_equal(builder_end(&b), ERR_NONE);
+    struct partition_append append = {.origin = LOG_CLIENT, .batches = buf_slice(&batch)};
+    assert_int_equal(partition_append(f.partition, &append), ERR_INVALID_TXN_STATE);
+    assert_int_equal(partition_verify_begin(f.partition, 7, 0, 0, true, &append.guard), ERR_NONE);
+    assert_int_equal(partition_append(f.partition, &append), ERR_NONE);
+    struct partition_ends ends;
+    assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
+    assert_int_equal(ends.high_watermark, 1);
+    assert_int_equal(ends.last_stable, 0);
+    struct partition_marker marker = {.producer_id = 7,
+                                      .producer_epoch = 0,
+                                      .coordinator_epoch = 5,
+                                      .commit = true,
+                                      .transaction_version = 2};
+    struct partition_append marked;
+    assert_int_equal(partition_append_marker(f.partition, &marker, &marked),
+                     ERR_INVALID_PRODUCER_EPOCH);
+    marker.producer_epoch = 1;
+    assert_int_equal(partition_append_marker(f.partition, &marker, &marked), ERR_NONE);
+    assert_int_equal(marked.offset_next, 2);
+    assert_int_equal(marked.high_watermark, 2);
+    assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
+    assert_int_equal(ends.last_stable, 2);
+    assert_int_equal(partition_verify_begin(f.partition, 7, 0, 1, true, &append.guard),
+                     ERR_INVALID_PRODUCER_EPOCH);
+    buf_fini(&batch);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(transactions_are_verified_and_ended),
         cmocka_unit_test(the_only_replica_commits_at_once),
         cmocka_unit_test(epochs_fence),
         cmocka_unit_test(too_few_in_sync),

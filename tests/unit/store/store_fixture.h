@@ -39,6 +39,7 @@ static inline int store_setup(void **state)
     f->options = (struct log_open_options){.io = f->io, .path = f->path, .topic = SLICE_LIT("t")};
     log_config_init(&f->options.config);
     f->options.config.producer_expiry_ms = INT64_MAX; /* test timestamps are small */
+    f->options.config.verify_transactions = false;    /* most tests are not about it */
     buf_init(&f->batch);
     *state = f;
     return 0;
