@@ -235,9 +235,11 @@ static void activate(struct group_shard *shard, int64_t offset_next)
     struct coord_event event = event_now(shard->coordinators->io);
     struct coord_update update;
     coord_update_init(&update);
+    struct partition_ends ends;
+    int32_t epoch = partition_ends(shard->partition, -1, &ends) ? -1 : ends.leader_epoch;
     lock_take(&shard->lock);
     if (coord_shard_state(shard->shard) == ERR_COORDINATOR_LOAD_IN_PROGRESS)
-        coord_shard_activate(shard->shard, &event, offset_next, &update);
+        coord_shard_activate(shard->shard, &event, offset_next, epoch, &update);
     shard_release(shard, &update);
 }
 
@@ -285,7 +287,7 @@ void coordinators_lead(struct coordinators *coordinators, struct partition *part
     struct coord_writer writer = {shard, append};
     coordinators_resign(coordinators, partition->index);
     lock_take(&coordinators->lock);
-    shard->shard = coord_shard_new(&coordinators->config, &writer, partition->index);
+    shard->shard = coord_shard_new(COORD_GROUPS, &coordinators->config, &writer, partition->index);
     if (partition->index >= coordinators->shard_count) {
         int32_t count = partition->index + 1;
         coordinators->shards =

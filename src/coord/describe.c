@@ -139,8 +139,8 @@ void coord_groups_list(const struct coord_shard *shard, const struct coord_event
     /* Room for all: what the earlier shards gave, and at most every group of this one. */
     struct list_groups_response grown;
     int32_t before = response->groups_count > 0 ? response->groups_count : 0;
-    size_t most = map_count(&shard->groups);
-    LIST_FOREACH(node, &shard->ghosts)
+    size_t most = map_count(&shard_groups(shard)->groups);
+    LIST_FOREACH(node, &shard_groups(shard)->ghosts)
     {
         most++;
     }
@@ -151,9 +151,10 @@ void coord_groups_list(const struct coord_shard *shard, const struct coord_event
     if (before > 0)
         memcpy(items, response->groups, (size_t)before * sizeof *items);
     int32_t count = before;
-    for (size_t i = 0; i < map_count(&shard->groups); i++)
-        count += list_group(shard, map_at(&shard->groups, i), request, arena, &items[count]);
-    LIST_FOREACH(node, &shard->ghosts)
+    for (size_t i = 0; i < map_count(&shard_groups(shard)->groups); i++)
+        count += list_group(shard, map_at(&shard_groups(shard)->groups, i), request, arena,
+                            &items[count]);
+    LIST_FOREACH(node, &shard_groups(shard)->ghosts)
     {
         const struct group *ghost = LIST_ITEM(node, struct group, ghost_link);
         count += list_group(shard, ghost, request, arena, &items[count]);

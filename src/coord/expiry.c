@@ -92,8 +92,8 @@ void expiry_run(struct coord_shard *shard)
 {
     struct shard_records records;
     shard_records_init(&records);
-    for (size_t i = 0; i < map_count(&shard->groups); i++)
-        expire_group(shard, map_at(&shard->groups, i), &records);
+    for (size_t i = 0; i < map_count(&shard_groups(shard)->groups); i++)
+        expire_group(shard, map_at(&shard_groups(shard)->groups, i), &records);
     shard_append_split(shard, &records);
     shard_records_fini(&records);
 }

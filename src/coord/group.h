@@ -3,7 +3,7 @@
 #ifndef KLAMM_COORD_GROUP_H
 #define KLAMM_COORD_GROUP_H
 
-#include "coord/shard.h"
+#include "coord/shard_group.h"
 
 enum group_kind { GROUP_CLASSIC, GROUP_CONSUMER, GROUP_SHARE, GROUP_STREAMS };
 

@@ -211,8 +211,9 @@ static void replace_static(struct join *join, struct member *member, struct slic
             struct shard_records records;
             shard_records_init(&records);
             group_record_metadata(&records, group, false);
-            shard_append(shard, &records,
-                         &(struct shard_write){.done = static_done, .group = group, .undo = undo});
+            shard_group_append(
+                shard, &records,
+                &(struct shard_write){.done = static_done, .group = group, .undo = undo});
             shard_records_fini(&records);
             return;
         }
@@ -313,7 +314,7 @@ static void new_group_done(struct coord_shard *shard, struct shard_write *write,
             rebalance_fail_join(shard, member, error, SLICE_LIT(""));
     }
     if (!written)
-        shard_remove_group(shard, group, INT64_MAX);
+        shard_group_remove(shard, group, INT64_MAX);
 }
 
 static void write_new_group(struct coord_shard *shard, struct group *group,
@@ -322,8 +323,9 @@ static void write_new_group(struct coord_shard *shard, struct group *group,
     struct shard_records records;
     shard_records_init(&records);
     group_record_new(&records, group);
-    shard_append(shard, &records,
-                 &(struct shard_write){.done = new_group_done, .group = group, .undo = opener});
+    shard_group_append(
+        shard, &records,
+        &(struct shard_write){.done = new_group_done, .group = group, .undo = opener});
     shard_records_fini(&records);
 }
 
@@ -345,7 +347,7 @@ static void join_group(struct join *join)
     if (new_group) {
         join->group = group_new(request->group_id, GROUP_CLASSIC);
         join->group->state_timestamp_ms = shard->event->wall_ms;
-        shard_add_group(shard, join->group);
+        shard_group_add(shard, join->group);
     }
     struct group *group = group_ref(join->group);
     if (!has_room(join)) {

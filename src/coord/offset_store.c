@@ -42,7 +42,7 @@ struct offset_value *offset_value_new(int64_t record_offset, int64_t offset, str
 
 struct offset_group *offset_store_group(const struct coord_shard *shard, struct slice group_id)
 {
-    return map_get(&shard->offsets, group_id);
+    return map_get(&shard_groups(shard)->offsets, group_id);
 }
 
 struct offset_topic *offset_store_topic(const struct offset_group *group, struct slice topic)
@@ -101,7 +101,7 @@ static struct offset_entry *entry_make(struct coord_shard *shard, struct slice g
         group->id = slice_dup(group_id);
         map_init(&group->topics);
         list_init(&group->sweep_link);
-        map_put(&shard->offsets, group->id, group);
+        map_put(&shard_groups(shard)->offsets, group->id, group);
     }
     struct offset_topic *topic = offset_store_topic(group, topic_name);
     if (!topic) {
@@ -164,7 +164,7 @@ static void group_free(struct coord_shard *shard, struct offset_group *group)
 {
     for (size_t i = map_count(&group->topics); i-- > 0;)
         topic_free(map_at(&group->topics, i));
-    map_remove(&shard->offsets, group->id);
+    map_remove(&shard_groups(shard)->offsets, group->id);
     map_fini(&group->topics);
     list_remove(&group->sweep_link);
     slice_free(&group->id);
@@ -216,8 +216,8 @@ static void pending_free(struct offset_txn *txn, struct offset_pending *pending)
 static void drop_pending(struct coord_shard *shard, struct offset_topic *topic, int32_t partition)
 {
     struct offset_pending_key key = {topic, partition};
-    for (size_t i = 0; i < map_count(&shard->transactions); i++) {
-        struct offset_txn *txn = map_at(&shard->transactions, i);
+    for (size_t i = 0; i < map_count(&shard_groups(shard)->transactions); i++) {
+        struct offset_txn *txn = map_at(&shard_groups(shard)->transactions, i);
         struct offset_pending *pending = map_get(&txn->pending, MAP_KEY(key));
         if (pending)
             pending_free(txn, pending);
@@ -242,7 +242,7 @@ void offset_store_remove(struct coord_shard *shard, struct slice group_id, struc
     if (entry->newest) {
         topic->group->sweep_offset = record_offset;
         list_remove(&topic->group->sweep_link);
-        list_push_back(&shard->sweeps, &topic->group->sweep_link);
+        list_push_back(&shard_groups(shard)->sweeps, &topic->group->sweep_link);
         return;
     }
     size_t index = (size_t)(entry - topic->entries);
@@ -255,13 +255,13 @@ void offset_store_put_pending(struct coord_shard *shard, int64_t producer_id, st
                               struct slice topic_name, int32_t partition,
                               struct offset_value *value)
 {
-    struct offset_txn *txn = map_get(&shard->transactions, MAP_KEY(producer_id));
+    struct offset_txn *txn = map_get(&shard_groups(shard)->transactions, MAP_KEY(producer_id));
     if (!txn) {
         txn = mem_zalloc(sizeof *txn);
         txn->producer_id = producer_id;
         map_init(&txn->pending);
         map_init(&txn->groups);
-        map_put(&shard->transactions, MAP_KEY(txn->producer_id), txn);
+        map_put(&shard_groups(shard)->transactions, MAP_KEY(txn->producer_id), txn);
     }
     struct offset_topic *topic;
     struct offset_entry *entry = entry_make(shard, group_id, topic_name, partition, &topic);
@@ -292,7 +292,7 @@ static void txn_free(struct offset_txn *txn)
 void offset_store_end(struct coord_shard *shard, int64_t producer_id, bool commit,
                       int64_t marker_offset)
 {
-    struct offset_txn *txn = map_remove(&shard->transactions, MAP_KEY(producer_id));
+    struct offset_txn *txn = map_remove(&shard_groups(shard)->transactions, MAP_KEY(producer_id));
     if (!txn)
         return;
     for (size_t i = 0; commit && i < map_count(&txn->pending); i++) {
@@ -323,7 +323,7 @@ void offset_store_end(struct coord_shard *shard, int64_t producer_id, bool commi
 
 void offset_store_sweep(struct coord_shard *shard)
 {
-    LIST_FOREACH(node, &shard->sweeps)
+    LIST_FOREACH(node, &shard_groups(shard)->sweeps)
     {
         struct offset_group *group = LIST_ITEM(node, struct offset_group, sweep_link);
         if (group->sweep_offset >= shard->committed)
@@ -340,13 +340,13 @@ void offset_store_sweep(struct coord_shard *shard)
 
 void offset_store_clear(struct coord_shard *shard)
 {
-    for (size_t i = map_count(&shard->transactions); i-- > 0;) {
-        struct offset_txn *txn = map_at(&shard->transactions, i);
+    for (size_t i = map_count(&shard_groups(shard)->transactions); i-- > 0;) {
+        struct offset_txn *txn = map_at(&shard_groups(shard)->transactions, i);
         while (map_count(&txn->pending) > 0)
             pending_free(txn, map_at(&txn->pending, map_count(&txn->pending) - 1));
-        map_remove(&shard->transactions, MAP_KEY(txn->producer_id));
+        map_remove(&shard_groups(shard)->transactions, MAP_KEY(txn->producer_id));
         txn_free(txn);
     }
-    for (size_t i = map_count(&shard->offsets); i-- > 0;)
-        group_free(shard, map_at(&shard->offsets, i));
+    for (size_t i = map_count(&shard_groups(shard)->offsets); i-- > 0;)
+        group_free(shard, map_at(&shard_groups(shard)->offsets, i));
 }

@@ -4,7 +4,7 @@
 #define KLAMM_COORD_OFFSET_STORE_H
 
 #include "base/uuid.h"
-#include "coord/shard.h"
+#include "coord/shard_group.h"
 
 /* One commit as its record tells it. One allocation with its metadata. */
 struct offset_value {
@@ -39,7 +39,7 @@ struct offset_group {
     struct slice id;
     struct map topics;         /* name -> struct offset_topic */
     int32_t open_transactions; /* that committed offsets for this group */
-    struct list sweep_link;    /* in shard->sweeps while it holds tombstones */
+    struct list sweep_link;    /* in the shard's sweeps while it holds tombstones */
     int64_t sweep_offset;      /* of its last tombstone */
 };
 

@@ -232,8 +232,8 @@ void coord_offsets_topics_deleted(struct coord_shard *shard, const struct coord_
     bool serves = shard_enter(shard, event, update, &err);
     struct shard_records records;
     shard_records_init(&records);
-    for (size_t g = 0; serves && g < map_count(&shard->offsets); g++) {
-        const struct offset_group *group = map_at(&shard->offsets, g);
+    for (size_t g = 0; serves && g < map_count(&shard_groups(shard)->offsets); g++) {
+        const struct offset_group *group = map_at(&shard_groups(shard)->offsets, g);
         for (size_t n = 0; n < name_count; n++) {
             const struct offset_topic *topic = offset_store_topic(group, names[n]);
             for (size_t p = 0; topic && p < topic->count; p++) {

@@ -273,7 +273,8 @@ static void write_empty(struct coord_shard *shard, struct group *group)
     struct shard_records records;
     shard_records_init(&records);
     group_record_metadata(&records, group, false);
-    shard_append(shard, &records, &(struct shard_write){.done = empty_group_done, .group = group});
+    shard_group_append(shard, &records,
+                       &(struct shard_write){.done = empty_group_done, .group = group});
     shard_records_fini(&records);
 }
 

@@ -13,7 +13,6 @@
 #include "coord/group.h"
 #include "coord/group_record.h"
 #include "coord/offset_store.h"
-#include "record/batch.h"
 #include "record/control.h"
 #include "record/records.h"
 #include "wire/codec.h"
@@ -61,7 +60,7 @@ static void simple_group(struct replay *r, struct slice group_id)
         group = group_new(group_id, GROUP_CLASSIC);
         if (r->live)
             group->state_timestamp_ms = r->shard->event->wall_ms;
-        shard_add_group(r->shard, group);
+        shard_group_add(r->shard, group);
     }
     if (group->created_offset > r->offset)
         group->created_offset = r->offset;
@@ -125,7 +124,7 @@ static void load_group(struct replay *r, struct slice group_id,
 {
     struct group *before = shard_group(r->shard, group_id);
     if (before)
-        shard_remove_group(r->shard, before, INT64_MAX);
+        shard_group_remove(r->shard, before, INT64_MAX);
     struct group *group = group_new(group_id, GROUP_CLASSIC);
     group->created_offset = r->offset;
     group->generation = record->generation;
@@ -138,7 +137,7 @@ static void load_group(struct replay *r, struct slice group_id,
     /* Without members the type stays from the generation before; "" is none. */
     group_set_text(&group->protocol_type,
                    record->protocol_type.size > 0 ? record->protocol_type : SLICE_NULL);
-    shard_add_group(r->shard, group);
+    shard_group_add(r->shard, group);
 }
 
 static enum err replay_group(struct replay *r)
@@ -149,7 +148,7 @@ static enum err replay_group(struct replay *r)
     struct group *group = shard_group(r->shard, group_id);
     if (slice_is_null(r->value)) {
         if (group && group->kind == GROUP_CLASSIC)
-            shard_remove_group(r->shard, group, r->offset);
+            shard_group_remove(r->shard, group, r->offset);
         return ERR_NONE;
     }
     if (r->live) {
@@ -178,10 +177,10 @@ static struct group *foreign_group(struct replay *r, struct slice group_id, enum
     if (!make)
         return NULL;
     if (group)
-        shard_remove_group(r->shard, group, INT64_MAX);
+        shard_group_remove(r->shard, group, INT64_MAX);
     group = group_new(group_id, kind);
     group->created_offset = r->offset;
-    shard_add_group(r->shard, group);
+    shard_group_add(r->shard, group);
     return group;
 }
 
@@ -200,15 +199,14 @@ static enum err replay_foreign(struct replay *r, enum group_kind kind, bool is_m
     else if (is_member)
         group_foreign_add(group, member_id);
     else if (tombstone)
-        shard_remove_group(r->shard, group, r->offset);
+        shard_group_remove(r->shard, group, r->offset);
     return ERR_NONE;
 }
 
-static enum err replay_record(struct replay *r, const struct record *record)
+static enum err replay_data(struct replay *r, const struct record *record)
 {
     r->key = cursor_of(record->key);
     r->type = cursor_i16(&r->key);
-    r->offset = record->offset;
     r->value = record->value;
     if (r->key.failed)
         return ERR_CORRUPT;
@@ -232,47 +230,16 @@ static enum err replay_control(struct replay *r, const struct record *record)
     if (control_parse_type(record, &type))
         return ERR_CORRUPT;
     if (type == CONTROL_COMMIT || type == CONTROL_ABORT)
-        offset_store_end(r->shard, r->producer_id, type == CONTROL_COMMIT, record->offset);
+        offset_store_end(r->shard, r->producer_id, type == CONTROL_COMMIT, r->offset);
     return ERR_NONE;
 }
 
-/* `shift` is added to the offsets of the records. */
-static enum err replay_batch(struct replay *r, struct slice batch, int64_t shift)
+enum err replay_record(struct coord_shard *shard, const struct shard_record *item)
 {
-    bool control = batch_is_control(batch.data);
-    r->producer_id = batch_has_producer_id(batch.data) ? batch_producer_id(batch.data) : -1;
-    struct records_iter iter;
-    enum err err = records_iter_init(&iter, batch, 0);
-    struct record record;
-    while (!err && records_iter_next(&iter, &record)) {
-        record.offset += shift;
-        err = control ? replay_control(r, &record) : replay_record(r, &record);
-    }
-    if (!err && iter.err)
-        err = iter.err;
-    records_iter_fini(&iter);
-    return err ? ERR_CORRUPT : ERR_NONE;
-}
-
-enum err replay_loaded(struct coord_shard *shard, struct slice batches)
-{
-    struct replay replay = {.shard = shard, .live = false};
-    struct batch_iter iter = batch_iter_of(batches);
-    struct batch_info info;
-    while (batch_iter_next(&iter, &info)) {
-        struct slice batch = slice_of(info.data, info.size);
-        if (info.magic != BATCH_MAGIC || batch_check_header(batch))
-            return ERR_CORRUPT;
-        shard->offset_next = shard->committed = batch_offset_next(info.data);
-        enum err err = replay_batch(&replay, batch, 0);
-        if (err)
-            return err;
-    }
-    return iter.err || iter.rest.size > 0 ? ERR_CORRUPT : ERR_NONE;
-}
-
-enum err replay_own_batch(struct coord_shard *shard, struct slice batch, int64_t base_offset)
-{
-    struct replay replay = {.shard = shard, .live = true};
-    return replay_batch(&replay, batch, base_offset - batch_base_offset(batch.data));
+    struct replay replay = {.shard = shard,
+                            .live = item->live,
+                            .offset = item->offset,
+                            .producer_id = item->producer_id};
+    return item->control ? replay_control(&replay, item->record)
+                         : replay_data(&replay, item->record);
 }

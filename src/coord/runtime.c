@@ -1,5 +1,6 @@
 /* The life of a shard: loading, serving, ticking, unloading. See coord/runtime.h for threads and
- * the walk; shard.c has the plumbing, the other files one API each.
+ * the walk; shard.c has the plumbing, shard_group.c and shard_txn.c what is particular to a kind,
+ * the other files one API each.
  *
  * Loading replays whole batches, markers and transactional commits included. While it loads,
  * everything read counts as committed: a load ends at the high watermark. */
@@ -7,12 +8,7 @@
 
 #include "base/ensure.h"
 #include "base/mem.h"
-#include "coord/expiry.h"
-#include "coord/group.h"
-#include "coord/offset_store.h"
-#include "coord/rebalance.h"
-#include "coord/replay.h"
-#include "coord/shard.h"
+#include "coord/shard_group.h"
 
 void coord_config_init(struct coord_config *config)
 {
@@ -27,17 +23,25 @@ void coord_config_init(struct coord_config *config)
         .retention_check_ms = 600000,
         .batch_size_max = 1048588,
         .compression = 0,
+        .transaction_timeout_max_ms = 900000,
+        .transaction_abort_check_ms = 10000,
+        .transactional_id_expiration_ms = INT64_C(7) * 24 * 3600 * 1000,
+        .transaction_expiry_check_ms = 3600000,
+        .two_phase_commit_enable = false,
+        .transaction_version = 2,
     };
 }
 
 void coord_update_init(struct coord_update *update)
 {
     list_init(&update->replies);
+    list_init(&update->markers);
     update->deadline_ms = INT64_MAX;
 }
 
 void coord_update_deliver(struct coord_update *update)
 {
+    ENSURE(list_empty(&update->markers));
     struct list *node;
     while ((node = list_pop_front(&update->replies))) {
         struct coord_reply *reply = LIST_ITEM(node, struct coord_reply, link);
@@ -45,36 +49,22 @@ void coord_update_deliver(struct coord_update *update)
     }
 }
 
-struct coord_shard *coord_shard_new(const struct coord_config *config,
+struct coord_shard *coord_shard_new(enum coord_kind kind, const struct coord_config *config,
                                     const struct coord_writer *writer, int32_t partition)
 {
     struct coord_shard *shard = mem_zalloc(sizeof *shard);
+    ENSURE_CMP(kind, ==, COORD_GROUPS); /* the machine of transactions comes with its files */
+    shard->machine = &shard_group_machine;
+    shard->state = mem_zalloc(shard->machine->state_size);
     shard->config = *config;
     shard->writer = *writer;
     shard->partition = partition;
     shard->phase = SHARD_LOADING;
-    map_init(&shard->groups);
-    map_init(&shard->offsets);
-    map_init(&shard->transactions);
-    list_init(&shard->ghosts);
-    list_init(&shard->sweeps);
     list_init(&shard->writes);
     heap_init(&shard->timers);
     buf_init(&shard->scratch);
-    shard_timer_init(&shard->expiry, SHARD_TIMER_EXPIRY, shard);
+    shard->machine->init(shard);
     return shard;
-}
-
-/* Drops all groups and offsets; their replies have been completed. */
-static void forget(struct coord_shard *shard)
-{
-    for (size_t i = map_count(&shard->groups); i-- > 0;)
-        shard_remove_group(shard, map_at(&shard->groups, i), INT64_MAX);
-    struct list *node;
-    while ((node = list_pop_front(&shard->ghosts)))
-        group_unref(LIST_ITEM(node, struct group, ghost_link));
-    offset_store_clear(shard);
-    shard_timer_cancel(shard, &shard->expiry);
 }
 
 void coord_shard_free(struct coord_shard *shard)
@@ -82,33 +72,31 @@ void coord_shard_free(struct coord_shard *shard)
     if (!shard)
         return;
     ENSURE(list_empty(&shard->writes));
-    forget(shard);
-    map_fini(&shard->groups);
-    map_fini(&shard->offsets);
-    map_fini(&shard->transactions);
+    shard->machine->forget(shard);
+    shard->machine->fini(shard);
     heap_fini(&shard->timers);
     buf_fini(&shard->scratch);
+    mem_free(shard->state);
     mem_free(shard);
 }
 
 enum err coord_shard_load(struct coord_shard *shard, struct slice batches)
 {
     ENSURE(shard->phase == SHARD_LOADING);
-    return replay_loaded(shard, batches);
+    return shard_load(shard, batches);
 }
 
 void coord_shard_activate(struct coord_shard *shard, const struct coord_event *event,
-                          int64_t offset_next, struct coord_update *update)
+                          int64_t offset_next, int32_t epoch, struct coord_update *update)
 {
     ENSURE(shard->phase == SHARD_LOADING);
     shard->phase = SHARD_ACTIVE;
+    shard->epoch = epoch;
     shard->offset_next = offset_next;
     shard->committed = offset_next;
     shard->event = event;
     shard->update = update;
-    shard_timer_set(shard, &shard->expiry, shard->config.retention_check_ms);
-    for (size_t i = 0; i < map_count(&shard->groups); i++)
-        rebalance_loaded(shard, map_at(&shard->groups, i));
+    shard->machine->activated(shard);
     shard_leave(shard);
 }
 
@@ -120,10 +108,10 @@ void coord_shard_unload(struct coord_shard *shard, struct coord_update *update)
     shard->phase = SHARD_UNLOADED;
     shard->event = &nothing;
     shard->update = update;
-    for (size_t i = 0; i < map_count(&shard->groups); i++)
-        rebalance_unload(shard, map_at(&shard->groups, i));
+    if (shard->machine->unloading)
+        shard->machine->unloading(shard);
     shard_fail_writes(shard, ERR_NOT_COORDINATOR);
-    forget(shard);
+    shard->machine->forget(shard);
     shard_leave(shard);
 }
 
@@ -156,21 +144,6 @@ void coord_shard_committed(struct coord_shard *shard, const struct coord_event *
     shard_leave(shard);
 }
 
-static void fire(struct coord_shard *shard, struct shard_timer *timer)
-{
-    switch (timer->kind) {
-    case SHARD_TIMER_SESSION: rebalance_session_expired(shard, timer->owner); break;
-    case SHARD_TIMER_PENDING_MEMBER: rebalance_pending_expired(shard, timer->owner); break;
-    case SHARD_TIMER_JOIN: rebalance_join_expired(shard, timer->owner); break;
-    case SHARD_TIMER_SYNC: rebalance_sync_expired(shard, timer->owner); break;
-    case SHARD_TIMER_WRITE: shard_write_expired(shard, timer->owner); break;
-    case SHARD_TIMER_EXPIRY:
-        expiry_run(shard);
-        shard_timer_set(shard, &shard->expiry, shard->config.retention_check_ms);
-        break;
-    }
-}
-
 void coord_shard_tick(struct coord_shard *shard, const struct coord_event *event,
                       struct coord_update *update)
 {
@@ -179,7 +152,11 @@ void coord_shard_tick(struct coord_shard *shard, const struct coord_event *event
         struct heap_node *node;
         while ((node = heap_min(&shard->timers)) && node->key <= event->now_ms) {
             heap_remove(&shard->timers, node);
-            fire(shard, LIST_ITEM(node, struct shard_timer, node));
+            struct shard_timer *timer = LIST_ITEM(node, struct shard_timer, node);
+            if (timer->kind == SHARD_TIMER_WRITE)
+                shard_write_expired(shard, timer->owner);
+            else
+                shard->machine->fire(shard, timer);
         }
     }
     shard_leave(shard);

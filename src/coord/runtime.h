@@ -1,6 +1,8 @@
-/* The coordinator runtime: one `struct coord_shard` for each partition of __consumer_offsets that
- * this node leads. A shard is pure: an event (time, randomness, who asks) and a request go in; the
- * batch to append leaves through `struct coord_writer`, answers come back as completed replies.
+/* The coordinator runtime: one `struct coord_shard` for each partition of __consumer_offsets (kind
+ * COORD_GROUPS: coord/groups.h, coord/offsets.h) and of __transaction_state (COORD_TRANSACTIONS:
+ * coord/transactions.h) that this node leads. A shard is pure: an event (time, randomness, who
+ * asks) and a request go in; the batch to append leaves through `struct coord_writer`, answers come
+ * back as completed replies, and what transactions want done elsewhere as duties.
  *
  * Threads: a shard is NOT locked. Its holder (one per shard) owns the coordinator lock:
  *     lock; coord_..._(shard, event, ..., reply, &update); unlock; coord_update_deliver(&update);
@@ -24,8 +26,10 @@
 struct coord_shard;
 struct coord_reply;
 
-/* Settings that the coordinator obeys; the shard copies the struct. coord_config_init gives Kafka's
- * defaults. The names of the broker settings stand beside. */
+enum coord_kind { COORD_GROUPS, COORD_TRANSACTIONS };
+
+/* Settings that the coordinators obey; the shard copies the struct, each kind reads its part.
+ * coord_config_init gives Kafka's defaults. The names of the broker settings stand beside. */
 struct coord_config {
     int32_t session_timeout_min_ms;     /* group.min.session.timeout.ms */
     int32_t session_timeout_max_ms;     /* group.max.session.timeout.ms */
@@ -35,8 +39,17 @@ struct coord_config {
     int32_t commit_timeout_ms;          /* offsets.commit.timeout.ms */
     int64_t offsets_retention_ms;       /* offsets.retention.minutes */
     int64_t retention_check_ms;         /* offsets.retention.check.interval.ms */
-    int32_t batch_size_max;             /* max.message.bytes of __consumer_offsets */
+    int32_t batch_size_max;             /* max.message.bytes of the shard's topic */
     int8_t compression;                 /* offsets.topic.compression.codec: 0 none ... 4 zstd */
+    /* Transactions. */
+    int32_t transaction_timeout_max_ms;     /* transaction.max.timeout.ms */
+    int32_t transaction_abort_check_ms;     /* transaction.abort.timed.out.transaction.cleanup.
+                                               interval.ms */
+    int64_t transactional_id_expiration_ms; /* transactional.id.expiration.ms */
+    int32_t transaction_expiry_check_ms;    /* transaction.remove.expired.transaction.cleanup.
+                                               interval.ms */
+    bool two_phase_commit_enable;           /* transaction.two.phase.commit.enable */
+    int16_t transaction_version;            /* finalized level of the feature, 0 to 2 */
 };
 void coord_config_init(struct coord_config *config);
 
@@ -44,7 +57,7 @@ void coord_config_init(struct coord_config *config);
 struct coord_writer {
     void *ctx;
     /* Appends one complete batch (base offset 0, partition leader epoch -1: the log sets both and
-     * needs no other change) to partition `partition` of __consumer_offsets. On success
+     * needs no other change) to partition `partition` of the shard's topic. On success
      * *ret_offset_next is the log end offset after it and *ret_committed the high watermark now (so
      * that one node completes the reply at once). On failure nothing was appended; the error is a
      * Kafka or a local one. */
@@ -82,14 +95,16 @@ struct coord_reply {
 /* What a call brought about. coord_update_init before, coord_update_deliver after unlock. */
 struct coord_update {
     struct list replies; /* completed, in order of completion */
+    struct list markers; /* struct transactions_markers (coord/transactions.h): duties that the
+                            holder takes out before delivering. Groups have none. */
     int64_t deadline_ms; /* coord_shard_tick is wanted then (monotonic); INT64_MAX = never. Set by
                             every call; replaces the earlier deadline of that shard. */
 };
 void coord_update_init(struct coord_update *update);
-/* Runs `done` of each completed reply. */
+/* Runs `done` of each completed reply. Its markers must have been taken. */
 void coord_update_deliver(struct coord_update *update);
 
-struct coord_shard *coord_shard_new(const struct coord_config *config,
+struct coord_shard *coord_shard_new(enum coord_kind kind, const struct coord_config *config,
                                     const struct coord_writer *writer, int32_t partition);
 /* All replies must have been completed: unload first. */
 void coord_shard_free(struct coord_shard *shard);
@@ -100,13 +115,14 @@ void coord_shard_free(struct coord_shard *shard);
  * must be given up); Kafka fails the load likewise. */
 enum err coord_shard_load(struct coord_shard *shard, struct slice batches);
 
-/* Ends loading: `offset_next` is the log end that was loaded. Sessions of all members found start
- * now. Requests are served from here on. */
+/* Ends loading: `offset_next` is the log end that was loaded, `epoch` the partition's leader epoch
+ * (the coordinator epoch in markers). Sessions of all members found start now; the markers of
+ * transactions found on their way to an end come out. Requests are served from here on. */
 void coord_shard_activate(struct coord_shard *shard, const struct coord_event *event,
-                          int64_t offset_next, struct coord_update *update);
+                          int64_t offset_next, int32_t epoch, struct coord_update *update);
 
-/* Leadership lost or node stopping: completes every parked reply with NOT_COORDINATOR, forgets all
- * groups and refuses from now on. */
+/* Leadership lost or node stopping: completes every parked reply with NOT_COORDINATOR, forgets its
+ * state and refuses from now on. */
 void coord_shard_unload(struct coord_shard *shard, struct coord_update *update);
 
 /* NONE when it serves, else COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR. */
@@ -118,7 +134,8 @@ int32_t coord_shard_partition(const struct coord_shard *shard);
 void coord_shard_committed(struct coord_shard *shard, const struct coord_event *event,
                            int64_t committed, struct coord_update *update);
 
-/* Runs what is due: sessions, rebalances, write timeouts, expiry of offsets and groups. */
+/* Runs what is due: sessions, rebalances, write timeouts, expiry of offsets and groups; timeouts of
+ * transactions, expiry of transactional ids. */
 void coord_shard_tick(struct coord_shard *shard, const struct coord_event *event,
                       struct coord_update *update);
 

@@ -1,21 +1,20 @@
 /* A shard's plumbing: timers, replies, and the way of a write.
  *
- * A write: records -> one batch -> writer.append -> the batch is replayed (replay.c is the only
- * writer of durable state) -> the write waits in shard->writes, ordered by offset -> commit, commit
- * timeout or unload -> its `done`. When the append fails nothing durable has changed; `done` undoes
- * the soft step. On one node the append tells that the batch is committed and `done` runs at once.
- * After a timeout the records stay: they may still be committed, as in Kafka.
+ * A write: records -> one batch -> writer.append -> the batch is replayed (the machine's replay is
+ * the only writer of durable state) -> the write waits in shard->writes, ordered by offset ->
+ * commit, commit timeout or unload -> its `done`. When the append fails nothing durable has
+ * changed; `done` undoes the soft step. On one node the append tells that the batch is committed
+ * and `done` runs at once. After a timeout the records stay: they may still be committed, as in
+ * Kafka.
  *
- * Batches have producer id -1 and base sequence 0, as Kafka's group coordinator writes them. */
+ * Batches have producer id -1 and the machine's base sequence. */
 #include "coord/shard.h"
 
 #include "base/ensure.h"
 #include "base/mem.h"
-#include "coord/group.h"
-#include "coord/offset_store.h"
-#include "coord/replay.h"
 #include "record/builder.h"
 #include "record/compress.h"
+#include "record/records.h"
 
 void shard_records_init(struct shard_records *records)
 {
@@ -117,14 +116,54 @@ static size_t span_size(struct shard_span span)
     return span.key_size + (span.value_size == SIZE_MAX ? 0 : span.value_size);
 }
 
+/* One batch into the machine; `shift` is added to the offsets of its records. */
+static enum err replay_batch(struct coord_shard *shard, struct slice batch, int64_t shift,
+                             bool live)
+{
+    struct record record;
+    struct shard_record item = {
+        .record = &record,
+        .producer_id = batch_has_producer_id(batch.data) ? batch_producer_id(batch.data) : -1,
+        .control = batch_is_control(batch.data),
+        .live = live,
+    };
+    struct records_iter iter;
+    enum err err = records_iter_init(&iter, batch, 0);
+    while (!err && records_iter_next(&iter, &record)) {
+        item.offset = record.offset + shift;
+        err = shard->machine->replay(shard, &item);
+    }
+    if (!err && iter.err)
+        err = iter.err;
+    records_iter_fini(&iter);
+    return err ? ERR_CORRUPT : ERR_NONE;
+}
+
+enum err shard_load(struct coord_shard *shard, struct slice batches)
+{
+    struct batch_iter iter = batch_iter_of(batches);
+    struct batch_info info;
+    while (batch_iter_next(&iter, &info)) {
+        struct slice batch = slice_of(info.data, info.size);
+        if (info.magic != BATCH_MAGIC || batch_check_header(batch))
+            return ERR_CORRUPT;
+        shard->offset_next = shard->committed = batch_offset_next(info.data);
+        enum err err = replay_batch(shard, batch, 0, false);
+        if (err)
+            return err;
+    }
+    return iter.err || iter.rest.size > 0 ? ERR_CORRUPT : ERR_NONE;
+}
+
 /* Builds the records [from, until) into the scratch, appends and replays them. */
 static enum err append_batch(struct coord_shard *shard, const struct shard_records *records,
                              struct record_at from, size_t until)
 {
     struct builder_options options = BUILDER_DEFAULTS;
-    options.codec = (enum codec)shard->config.compression;
+    if (shard->machine->compresses)
+        options.codec = (enum codec)shard->config.compression;
     options.level = codec_level_default(options.codec);
-    options.base_sequence = 0;
+    options.base_sequence = shard->machine->base_sequence;
     buf_clear(&shard->scratch);
     struct builder builder;
     builder_begin(&builder, &shard->scratch, &options);
@@ -151,7 +190,7 @@ static enum err append_batch(struct coord_shard *shard, const struct shard_recor
     shard->offset_next = offset_next;
     if (committed > shard->committed)
         shard->committed = committed;
-    err = replay_own_batch(shard, batch, offset_next - (int64_t)(until - from.index));
+    err = replay_batch(shard, batch, offset_next - (int64_t)(until - from.index), true);
     ENSURE(err == ERR_NONE); /* it was built a moment ago */
     return ERR_NONE;
 }
@@ -161,7 +200,8 @@ static void finish(struct coord_shard *shard, struct shard_write *write, enum er
     shard_timer_cancel(shard, &write->timer);
     list_remove(&write->link);
     write->done(shard, write, error);
-    group_unref(write->group);
+    if (write->release)
+        write->release(write);
     mem_free(write);
 }
 
@@ -172,8 +212,6 @@ void shard_append(struct coord_shard *shard, const struct shard_records *records
     *write = *template;
     list_init(&write->link);
     shard_timer_init(&write->timer, SHARD_TIMER_WRITE, write);
-    if (write->group)
-        group_ref(write->group);
     enum err err = ERR_NONE;
     if (records && records->count > 0)
         err = append_batch(shard, records, (struct record_at){0, 0}, records->count);
@@ -183,8 +221,9 @@ void shard_append(struct coord_shard *shard, const struct shard_records *records
     }
     write->offset_next = shard->offset_next;
     list_push_back(&shard->writes, &write->link);
-    if (write->offset_next > shard->committed)
-        shard_timer_set(shard, &write->timer, shard->config.commit_timeout_ms);
+    if (write->offset_next > shard->committed && write->timeout_ms != INT64_MAX)
+        shard_timer_set(shard, &write->timer,
+                        write->timeout_ms ? write->timeout_ms : shard->config.commit_timeout_ms);
     shard_commit(shard, shard->committed);
 }
 
@@ -214,15 +253,8 @@ void shard_commit(struct coord_shard *shard, int64_t committed)
 {
     if (committed > shard->committed)
         shard->committed = committed;
-    offset_store_sweep(shard);
-    LIST_FOREACH(node, &shard->ghosts)
-    {
-        struct group *group = LIST_ITEM(node, struct group, ghost_link);
-        if (group->deleted_offset < shard->committed) {
-            list_remove(&group->ghost_link);
-            group_unref(group);
-        }
-    }
+    if (shard->machine->committed)
+        shard->machine->committed(shard);
     while (!list_empty(&shard->writes)) {
         struct shard_write *write = LIST_ITEM(shard->writes.next, struct shard_write, link);
         if (write->offset_next > shard->committed)
@@ -240,41 +272,4 @@ void shard_fail_writes(struct coord_shard *shard, enum err error)
 void shard_write_expired(struct coord_shard *shard, struct shard_write *write)
 {
     finish(shard, write, shard_append_error(ERR_REQUEST_TIMED_OUT));
-}
-
-struct group *shard_group(const struct coord_shard *shard, struct slice group_id)
-{
-    return map_get(&shard->groups, group_id);
-}
-
-struct group *shard_group_committed(const struct coord_shard *shard, struct slice group_id)
-{
-    struct group *group = map_get(&shard->groups, group_id);
-    if (group && group->created_offset < shard->committed)
-        return group;
-    LIST_FOREACH(node, &shard->ghosts)
-    {
-        struct group *ghost = LIST_ITEM(node, struct group, ghost_link);
-        if (ghost->created_offset < shard->committed && slice_eq(ghost->id, group_id))
-            return ghost;
-    }
-    return NULL;
-}
-
-void shard_add_group(struct coord_shard *shard, struct group *group)
-{
-    map_put(&shard->groups, group->id, group);
-}
-
-void shard_remove_group(struct coord_shard *shard, struct group *group, int64_t offset)
-{
-    map_remove(&shard->groups, group->id);
-    group_clear(shard, group);
-    group->removed = true;
-    if (offset != INT64_MAX && offset >= shard->committed) {
-        group->deleted_offset = offset;
-        list_push_back(&shard->ghosts, &group->ghost_link);
-        return;
-    }
-    group_unref(group);
 }

@@ -1,5 +1,7 @@
-/* Inside coord only: the shard's own state, its timers and its writes. Everything here runs under
- * the holder's lock. */
+/* Inside coord only: what all shards have in common: phase, writer, committed offset, writes that
+ * wait for their commit, timers, and the way of records into the log and back into the state. What
+ * a kind of shard keeps and knows is its machine (shard_group.h, shard_txn.h). Everything here runs
+ * under the holder's lock. */
 #ifndef KLAMM_COORD_SHARD_H
 #define KLAMM_COORD_SHARD_H
 
@@ -9,16 +11,22 @@
 #include "coord/runtime.h"
 
 struct group;
+struct record;
 
 enum shard_phase { SHARD_LOADING, SHARD_ACTIVE, SHARD_UNLOADED };
 
 enum shard_timer_kind {
+    SHARD_TIMER_WRITE, /* owner: struct shard_write */
+    /* Groups. */
     SHARD_TIMER_SESSION,        /* owner: struct member */
     SHARD_TIMER_PENDING_MEMBER, /* owner: struct pending_member */
     SHARD_TIMER_JOIN,           /* owner: struct group */
     SHARD_TIMER_SYNC,           /* owner: struct group */
-    SHARD_TIMER_WRITE,          /* owner: struct shard_write */
     SHARD_TIMER_EXPIRY,         /* owner: the shard */
+    /* Transactions; owner: the shard. */
+    SHARD_TIMER_TXN_TIMEOUTS,
+    SHARD_TIMER_TXN_EXPIRY,
+    SHARD_TIMER_TXN_RETRY,
 };
 
 struct shard_timer {
@@ -27,21 +35,45 @@ struct shard_timer {
     void *owner;
 };
 
+/* One record on its way into the state. */
+struct shard_record {
+    const struct record *record;
+    int64_t offset;
+    int64_t producer_id; /* of its batch; -1 = none */
+    bool control;
+    bool live; /* appended by this shard a moment ago; else loading */
+};
+
+/* A kind of shard. Functions may be NULL where nothing is to be done, but for init, fini, replay
+ * and fire. */
+struct shard_machine {
+    size_t state_size;
+    int32_t base_sequence;                   /* of the batches it appends, as Kafka writes them */
+    bool compresses;                         /* by config.compression; else never */
+    void (*init)(struct coord_shard *shard); /* shard->state is zeroed memory */
+    void (*fini)(struct coord_shard *shard); /* after forget */
+    /* The only writer of durable state. CORRUPT for what cannot be understood. */
+    enum err (*replay)(struct coord_shard *shard, const struct shard_record *record);
+    void (*activated)(struct coord_shard *shard);
+    void (*unloading)(struct coord_shard *shard); /* completes what is parked */
+    void (*forget)(struct coord_shard *shard);    /* drops everything */
+    /* shard->committed has advanced; the writes below it complete after this. */
+    void (*committed)(struct coord_shard *shard);
+    void (*fire)(struct coord_shard *shard, struct shard_timer *timer);
+};
+
 struct coord_shard {
+    const struct shard_machine *machine;
+    void *state; /* the machine's */
     struct coord_config config;
     struct coord_writer writer;
     int32_t partition;
+    int32_t epoch; /* leader epoch of the partition, told by coord_shard_activate */
     enum shard_phase phase;
-    int64_t committed;       /* offset after the last committed record */
-    int64_t offset_next;     /* log end as far as this shard knows */
-    struct map groups;       /* group id -> struct group, newest view */
-    struct list ghosts;      /* struct group whose tombstone is not committed yet */
-    struct map offsets;      /* group id -> struct offset_group */
-    struct list sweeps;      /* struct offset_group with tombstones to be dropped once committed */
-    struct map transactions; /* producer id -> struct offset_txn */
+    int64_t committed;   /* offset after the last committed record */
+    int64_t offset_next; /* log end as far as this shard knows */
     struct heap timers;
     struct list writes; /* struct shard_write, by offset_next */
-    struct shard_timer expiry;
     struct buf scratch; /* the batch being built */
     /* The call that runs now. */
     const struct coord_event *event;
@@ -74,16 +106,17 @@ struct shard_write {
     struct shard_timer timer;
     int64_t offset_next;
     void (*done)(struct coord_shard *shard, struct shard_write *write, enum err error);
-    struct coord_reply *reply; /* NULL = nobody waits */
-    struct group *group;       /* referenced; NULL = none */
+    void (*release)(struct shard_write *write); /* after `done`; NULL = nothing is held */
+    struct coord_reply *reply;                  /* NULL = nobody waits */
+    struct group *group;                        /* NULL = none */
     int32_t generation;
-    void *undo; /* owned by `done` */
+    int64_t timeout_ms; /* 0 = the configured one; INT64_MAX = never */
+    void *undo;         /* owned by `done` */
 };
 
 /* Appends `records` as one batch, replays it, and calls write->done when it is committed or has
- * failed, possibly before it returns. `write` is a template (reply, group, generation, done and
- * undo); it is copied and takes no reference of the caller's. No records: done(NONE) when all that
- * was appended before is committed. */
+ * failed, possibly before it returns. `write` is a template; it is copied. No records: done(NONE)
+ * when all that was appended before is committed. */
 void shard_append(struct coord_shard *shard, const struct shard_records *records,
                   const struct shard_write *write);
 /* Appends in as many batches as batch_size_max asks for; nobody waits. Stops at the first error. */
@@ -113,16 +146,11 @@ void shard_fail_writes(struct coord_shard *shard, enum err error);
 /* The write whose timeout is over. */
 void shard_write_expired(struct coord_shard *shard, struct shard_write *write);
 
-/* The group in the newest view; NULL when absent. */
-struct group *shard_group(const struct coord_shard *shard, struct slice group_id);
-/* The group as committed reads see it; NULL when absent. */
-struct group *shard_group_committed(const struct coord_shard *shard, struct slice group_id);
-void shard_add_group(struct coord_shard *shard, struct group *group);
-/* Takes the group out of the newest view (the map's reference goes): `offset` is that of its
- * tombstone, INT64_MAX when nothing was ever written. */
-void shard_remove_group(struct coord_shard *shard, struct group *group, int64_t offset);
+/* Batches of the log, in order, with their offsets, into the machine. CORRUPT where they cannot be
+ * understood. */
+enum err shard_load(struct coord_shard *shard, struct slice batches);
 
-/* Kafka's mapping of an append or commit error to what a group request is answered with. */
+/* Kafka's mapping of an append or commit error to what a coordinator request is answered with. */
 enum err shard_append_error(enum err error);
 
 #endif

@@ -73,9 +73,10 @@ static void sync_leader(struct coord_shard *shard, struct group *group,
     struct shard_records records;
     shard_records_init(&records);
     group_record_metadata(&records, group, true);
-    shard_append(shard, &records,
-                 &(struct shard_write){
-                     .done = assignment_done, .group = group, .generation = group->generation});
+    shard_group_append(shard, &records,
+                       &(struct shard_write){.done = assignment_done,
+                                             .group = group,
+                                             .generation = group->generation});
     shard_records_fini(&records);
 }
 

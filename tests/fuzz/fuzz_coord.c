@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct coord_config config;
     coord_config_init(&config);
     struct coord_writer writer = {&log, append};
-    struct coord_shard *shard = coord_shard_new(&config, &writer, 0);
+    struct coord_shard *shard = coord_shard_new(COORD_GROUPS, &config, &writer, 0);
     struct buf bytes;
     buf_init(&bytes);
     if (data[0] & 1)
@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (coord_shard_load(shard, buf_slice(&bytes)) == ERR_NONE) {
         if (log.offset_next == 0)
             log.offset_next = 1000;
-        coord_shard_activate(shard, &event, log.offset_next, &update);
+        coord_shard_activate(shard, &event, log.offset_next, 0, &update);
         event.now_ms += 600000;
         coord_shard_tick(shard, &event, &update);
         coord_update_deliver(&update);

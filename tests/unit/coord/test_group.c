@@ -8,7 +8,7 @@ static struct coord_shard *idle_shard(void)
     struct coord_config config;
     coord_config_init(&config);
     struct coord_writer writer = {NULL, trace_append};
-    return coord_shard_new(&config, &writer, 0);
+    return coord_shard_new(COORD_GROUPS, &config, &writer, 0);
 }
 
 static struct member *add(struct coord_shard *shard, struct group *group, const char *id,

@@ -240,7 +240,7 @@ static inline struct trace *trace_new_with(const struct coord_config *config)
                                     .client_id = SLICE_LIT("client"),
                                     .client_host = SLICE_LIT("/127.0.0.1")};
     struct coord_writer writer = trace_writer(t);
-    t->shard = coord_shard_new(&t->config, &writer, 3);
+    t->shard = coord_shard_new(COORD_GROUPS, &t->config, &writer, 3);
     return t;
 }
 
@@ -248,7 +248,7 @@ static inline void trace_activate(struct trace *t)
 {
     struct coord_update update;
     coord_update_init(&update);
-    coord_shard_activate(t->shard, &t->event, t->log_end, &update);
+    coord_shard_activate(t->shard, &t->event, t->log_end, 0, &update);
     trace_deliver(t, &update);
 }
 
@@ -287,11 +287,11 @@ static inline void trace_free(struct trace *t)
 static inline struct coord_shard *trace_reload(struct trace *t)
 {
     struct coord_writer writer = trace_writer(t);
-    struct coord_shard *shard = coord_shard_new(&t->config, &writer, 3);
+    struct coord_shard *shard = coord_shard_new(COORD_GROUPS, &t->config, &writer, 3);
     assert_int_equal(coord_shard_load(shard, buf_slice(&t->log)), ERR_NONE);
     struct coord_update update;
     coord_update_init(&update);
-    coord_shard_activate(shard, &t->event, t->log_end, &update);
+    coord_shard_activate(shard, &t->event, t->log_end, 0, &update);
     coord_update_deliver(&update);
     return shard;
 }
