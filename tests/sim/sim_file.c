@@ -30,6 +30,8 @@ enum err fault_check(struct sim_process *process, enum sim_op op, const char *pa
 {
     struct sim_machine *m = process->machine;
     m->calls[op]++;
+    if (m->slow_ms && sim_chance(m->sim, 3)) /* nobody else runs meanwhile: there is one thread */
+        m->sim->now_ns += (int64_t)sim_random_below(m->sim, (uint64_t)m->slow_ms * 100000);
     LIST_FOREACH(link, &m->faults)
     {
         struct sim_fault_rule *rule = LIST_ITEM(link, struct sim_fault_rule, link);
@@ -213,6 +215,8 @@ enum err sim_io_fsync(struct io *io, int fd)
     enum err e = fault_check(process, SIM_FSYNC, entry->path, NULL);
     if (e)
         inode_sync_failed(entry->inode);
+    else if (process->machine->lying)
+        process->machine->counters.lies++;
     else
         inode_sync(entry->inode);
     return e;
@@ -353,7 +357,10 @@ enum err sim_io_sync_dir(struct io *io, const char *path)
         e = ERR_IO;
     if (e)
         return fail(process, e);
-    dir_sync(&process->machine->disk, dir);
+    if (process->machine->lying)
+        process->machine->counters.lies++;
+    else
+        dir_sync(&process->machine->disk, dir);
     return ERR_NONE;
 }
 

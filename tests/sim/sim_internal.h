@@ -119,6 +119,8 @@ struct sim_machine {
     int64_t calls[SIM_OP_COUNT];
     struct sim_counters counters;
     int64_t wall_offset_ms;
+    int64_t slow_ms; /* see sim_disk_set_slow */
+    bool lying;
     int file_limit;
     uint16_t port_next;
     struct sim_process *process; /* NULL: off */
@@ -216,6 +218,7 @@ struct sim_job {
     struct list link;
     struct io_job *job;
     int64_t ready_ns;
+    bool ran; /* on a slow disk: it has had its effect, and its end is told at ready_ns */
 };
 
 struct loop *sim_loop_start(struct io *io, const char *name);

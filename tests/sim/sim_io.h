@@ -28,7 +28,9 @@
  *             or some 512-byte sectors of each; of an unsynced size: the old, the new or one in
  *             between; of each directory's unsynced changes: a prefix (renames are atomic).
  *             A failed fsync leaves its pages clean but not durable, as Linux does: syncing again
- *             succeeds and saves nothing.
+ *             succeeds and saves nothing. A lying disk says yes to every sync and saves nothing
+ *             before it is honest again and synced once more. A slow one makes jobs wait, gives
+ *             their effect long before they are done, and holds up whoever writes or reads.
  *  Pages      4096 bytes. Written and read ones are cached; a start, or sim_drop_caches, empties
  * the cache. io_sendfile from a page that is not cached works but counts in cold_sends, since a
  * real loop would have waited for the disk. Network    each machine is 10.0.0.N, and 127.0.0.1 to
@@ -109,6 +111,10 @@ void sim_clock_jump(struct sim_machine *machine, int64_t by_ms);
 /* Space of the file system in bytes (unlimited at first); files count by whole pages. */
 void sim_disk_set_space(struct sim_machine *machine, int64_t bytes);
 void sim_drop_caches(struct sim_machine *machine);
+/* Jobs and calls take up to so long (0: as usual). */
+void sim_disk_set_slow(struct sim_machine *machine, int64_t max_ms);
+/* fsync, fdatasync and sync_dir succeed without doing anything. */
+void sim_disk_set_lying(struct sim_machine *machine, bool lying);
 /* Flips one bit of a file, durable copy included; false when there is no such byte. */
 bool sim_disk_corrupt(struct sim_machine *machine, const char *path, int64_t offset, unsigned bit);
 
@@ -167,6 +173,7 @@ struct sim_counters {
     int64_t lost_pages; /* in power cuts */
     int64_t lost_names; /* directory changes undone by power cuts */
     int64_t faults;     /* calls that a fault failed */
+    int64_t lies;       /* syncs that saved nothing, and said they did */
 };
 struct sim_counters sim_counters(const struct sim_machine *machine);
 

@@ -115,6 +115,13 @@ void sim_watch_remove(struct loop *loop, struct loop_watch *watch)
 /* ---- jobs -------------------------------------------------------------------------------------
  */
 
+static int64_t slowness_ns(struct sim_machine *machine)
+{
+    if (!machine->slow_ms || sim_chance(machine->sim, 50))
+        return 0;
+    return (int64_t)sim_random_below(machine->sim, (uint64_t)machine->slow_ms * 1000000);
+}
+
 static void job_start(struct sim_process *process, struct io_job *job)
 {
     struct sim *sim = process->machine->sim;
@@ -122,7 +129,7 @@ static void job_start(struct sim_process *process, struct io_job *job)
     entry->job = job;
     /* Mostly quick, now and then as slow as a busy disk. */
     uint64_t us = sim_chance(sim, 5) ? sim_between(sim, 1000, 50000) : sim_between(sim, 5, 1000);
-    entry->ready_ns = sim->now_ns + (int64_t)us * 1000;
+    entry->ready_ns = sim->now_ns + (int64_t)us * 1000 + slowness_ns(process->machine);
     list_push_back(&process->jobs, &entry->link);
 }
 
@@ -155,9 +162,21 @@ void job_run(struct sim_process *process, struct sim_job *entry)
     struct io_job *job = entry->job;
     struct io_lane *lane = job->lane;
     struct loop *loop = job->done ? job->loop : NULL;
-    list_remove(&entry->link);
+    if (!entry->ran) {
+        /* A job that nobody waits for may be gone after its run. */
+        int64_t late_ns = loop ? slowness_ns(process->machine) : 0;
+        list_remove(&entry->link);
+        job->run(job);
+        if (late_ns) {
+            entry->ran = true;
+            entry->ready_ns = process->machine->sim->now_ns + late_ns;
+            list_push_back(&process->jobs, &entry->link);
+            return;
+        }
+    } else {
+        list_remove(&entry->link);
+    }
     mem_free(entry);
-    job->run(job);
     if (lane) {
         struct list *next = list_pop_front(&lane->waiting);
         lane->running = next != NULL;

@@ -115,6 +115,16 @@ void sim_disk_set_space(struct sim_machine *machine, int64_t bytes)
     machine->disk.space = bytes;
 }
 
+void sim_disk_set_slow(struct sim_machine *machine, int64_t max_ms)
+{
+    machine->slow_ms = max_ms;
+}
+
+void sim_disk_set_lying(struct sim_machine *machine, bool lying)
+{
+    machine->lying = lying;
+}
+
 void sim_drop_caches(struct sim_machine *machine)
 {
     disk_drop_caches(&machine->disk);

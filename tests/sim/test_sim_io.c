@@ -174,6 +174,84 @@ static void a_failed_fsync_loses_silently(void **state)
     sim_free(sim);
 }
 
+static void a_lying_disk_keeps_what_it_is_asked_again(void **state)
+{
+    (void)state;
+    int lost = 0;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct sim *sim = sim_new(seed);
+        struct sim_machine *m = sim_machine_new(sim, "a");
+        struct io *io = sim_machine_start(m);
+        int fd = put_file(io, "/f", "old");
+        sim_disk_set_lying(m, true);
+        assert_int_equal(io_fsync(io, fd), ERR_NONE);
+        assert_int_equal(io_sync_dir(io, "/"), ERR_NONE);
+        sim_disk_set_lying(m, false);
+        if (seed % 2) {
+            assert_int_equal(io_fsync(io, fd), ERR_NONE);
+            assert_int_equal(io_sync_dir(io, "/"), ERR_NONE);
+        }
+        sim_machine_power_cut(m);
+        const char *after = content(sim_machine_start(m), "/f");
+        if (seed % 2)
+            assert_string_equal(after, "old");
+        else
+            lost += strcmp(after, "old") != 0;
+        assert_int_equal(sim_counters(m).lies, 2);
+        sim_free(sim);
+    }
+    assert_true(lost > 5);
+}
+
+struct slow_job {
+    struct io_job job;
+    struct sim *sim;
+    int64_t ran_ns, done_ns;
+};
+
+static void slow_run(struct io_job *job)
+{
+    struct slow_job *s = LIST_ITEM(job, struct slow_job, job);
+    s->ran_ns = sim_now_ns(s->sim);
+}
+
+static void slow_done(struct io_job *job)
+{
+    struct slow_job *s = LIST_ITEM(job, struct slow_job, job);
+    s->done_ns = sim_now_ns(s->sim);
+}
+
+/* On a slow disk a job's effect and its end lie apart; the jobs of a lane still do not overlap. */
+static void a_slow_disk_ends_jobs_late(void **state)
+{
+    (void)state;
+    int late = 0;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct sim *sim = sim_new(seed);
+        struct sim_machine *m = sim_machine_new(sim, "a");
+        struct io *io = sim_machine_start(m);
+        struct loop *loop = loop_start(io, "l");
+        struct io_lane lane = {0};
+        struct slow_job jobs[4];
+        sim_disk_set_slow(m, 3000);
+        for (int i = 0; i < 4; i++) {
+            jobs[i] = (struct slow_job){
+                .job = {.run = slow_run, .done = slow_done, .loop = loop, .lane = &lane},
+                .sim = sim};
+            io_submit(io, &jobs[i].job);
+        }
+        assert_true(sim_run_idle(sim, 1000));
+        for (int i = 0; i < 4; i++) {
+            assert_true(jobs[i].done_ns >= jobs[i].ran_ns && jobs[i].ran_ns > 0);
+            late += jobs[i].done_ns - jobs[i].ran_ns > 100000000;
+            assert_true(i == 0 || jobs[i].ran_ns > jobs[i - 1].ran_ns);
+        }
+        loop_stop(loop);
+        sim_free(sim);
+    }
+    assert_true(late > 20);
+}
+
 static void faults_by_path_and_number(void **state)
 {
     (void)state;
@@ -410,6 +488,8 @@ int main(void)
         cmocka_unit_test(a_power_cut_loses_what_is_not_synced),
         cmocka_unit_test(a_power_cut_tears_pages_by_sectors),
         cmocka_unit_test(a_failed_fsync_loses_silently),
+        cmocka_unit_test(a_lying_disk_keeps_what_it_is_asked_again),
+        cmocka_unit_test(a_slow_disk_ends_jobs_late),
         cmocka_unit_test(faults_by_path_and_number),
         cmocka_unit_test(a_disk_fills_up),
         cmocka_unit_test(pages_are_cached),

@@ -64,6 +64,8 @@ static void take_error(struct admin *a, const char *what, int code)
                    err == ERR_REQUEST_TIMED_OUT || err == ERR_NOT_LEADER_OR_FOLLOWER ||
                    err == ERR_LEADER_NOT_AVAILABLE || err == ERR_INVALID_REPLICATION_FACTOR ||
                    err == ERR_UNKNOWN_SERVER_ERROR;
+    if (err == ERR_NOT_CONTROLLER && a->actor.world->stopping)
+        return;
     if (!passing || !world_is_troubled(a->actor.world))
         world_fail("%s was answered %s", what, err_name(err));
 }

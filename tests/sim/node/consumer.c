@@ -79,12 +79,28 @@ static struct model_partition *answered_partition(
     return &found->partitions[index];
 }
 
+/* The disk has lied: only what is whole must be true. */
+static void lied_answer(struct consumer *c, struct followed *f,
+                        const struct fetch_response_partition_data *data)
+{
+    int64_t next = f->offset;
+    if (!data->error_code)
+        next = model_read_lied(f->partition, f->offset, data->records.bytes);
+    f->done = next == f->offset;
+    f->offset = next;
+    c->actor.world->model.records_seen += next - f->offset;
+}
+
 static void partition_answer(struct consumer *c, struct followed *f,
                              const struct fetch_response_partition_data *data)
 {
     struct world *world = c->actor.world;
     struct model_partition *p = f->partition;
     enum err err = err_from_wire(data->error_code);
+    if (world->lied) {
+        lied_answer(c, f, data);
+        return;
+    }
     if (err == ERR_OFFSET_OUT_OF_RANGE) {
         /* Below a start that moved, or above an end that a power cut took back. */
         if (f->offset >= p->start_max && f->offset <= p->watermark && !world->lossy &&
@@ -129,11 +145,13 @@ static void earliest_told(struct client *client, struct call *call)
     if (r->topics_count != 1 || r->topics->partitions_count != 1)
         world_fail("%s: ListOffsets v%d without the partition asked for", client->name,
                    call->version);
-    if (r->topics->partitions->error_code)
+    if (r->topics->partitions->error_code) {
+        f->done = c->actor.world->lied;
         return;
+    }
     f->offset = r->topics->partitions->offset;
     f->lost = f->sent = false;
-    if (f->partition->topic->state == MODEL_EXISTS)
+    if (f->partition->topic->state == MODEL_EXISTS && !c->actor.world->lied)
         model_watermark(f->partition, -1, -1, f->offset);
 }
 

@@ -116,6 +116,9 @@ void model_acked(struct model *model, struct model_partition *partition, int64_t
  * it. Returns the offset to go on from. */
 int64_t model_read(struct model *model, struct model_partition *partition, int64_t offset,
                    struct slice records);
+/* The same after a disk that lied: batches may be damaged, which their checksum shows, and there may
+ * be other ones than before; the records of a whole one are true. Ends at a damaged one. */
+int64_t model_read_lied(struct model_partition *partition, int64_t offset, struct slice records);
 /* What an answer says of a partition's ends (-1 = nothing). `before` is partition->watermark when
  * the request was sent: answers on several connections overtake each other. */
 void model_watermark(struct model_partition *partition, int64_t before, int64_t high_watermark,

@@ -243,10 +243,12 @@ void node_life_terminate(struct world *world)
     if (world->state == WORLD_OFF)
         return;
     world->terminations++;
+    world->stopping = true;
     sim_machine_terminate(world->server);
     if (!sim_run_until(world->sim, is_over, world, STOP_MS))
         world_fail("the node has not stopped after %d s", STOP_MS / 1000);
     if (world->exit_status && !world->faulty)
         world_fail("the node stopped with status %d", world->exit_status);
+    world->stopping = false;
     node_life_reap(world);
 }

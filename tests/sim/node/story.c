@@ -47,6 +47,7 @@ static void draw_settings(struct world *world)
     s->dirs = (int)between(world, 1, WORLD_DIRS_MAX);
     s->power_cuts = chance(world, 60);
     s->flush_all = chance(world, 25);
+    s->lies = chance(world, 10);
     s->resets = chance(world, 40);
     s->producers = (int)between(world, 1, 4);
     s->consumers = (int)between(world, 1, 2);
@@ -115,7 +116,7 @@ static void scan(struct world *world, bool quiet)
     scanner_start(world->scanner);
     if (!sim_run_until(world->sim, scan_is_over, world, SCAN_MS))
         world_fail("not all partitions could be read within %d s", SCAN_MS / 1000);
-    world->quiet = false;
+    world->quiet = world->lied;
     if (world->state == WORLD_READY)
         world->lossy = false;
 }
@@ -244,6 +245,24 @@ static void event_faults(struct world *world)
     bring_up(world);
 }
 
+/* Everything still gets its answer, if late; killed or not in the middle of it. */
+static void event_slow_disk(struct world *world)
+{
+    int64_t ms = chance(world, 50) ? between(world, 5, 200) : between(world, 200, 4000);
+    world_say("the disk is slow: up to %lld ms", (long long)ms);
+    sim_disk_set_slow(world->server, ms);
+    run_for(world, between(world, 500, 15000));
+    if (chance(world, 50)) {
+        if (world->settings.power_cuts && chance(world, 50))
+            node_life_power_cut(world);
+        else
+            take_down_gently(world);
+        bring_up(world);
+        run_for(world, between(world, 100, 3000));
+    }
+    sim_disk_set_slow(world->server, 0);
+}
+
 static void event_network(struct world *world)
 {
     switch (draw(world, 3)) {
@@ -293,10 +312,12 @@ static void event(struct world *world)
         event_disk_full(world);
     } else if (what < 82) {
         event_faults(world);
-    } else if (what < 92) {
+    } else if (what < 88) {
+        event_slow_disk(world);
+    } else if (what < 93) {
         world_say("network");
         event_network(world);
-    } else if (what < 96) {
+    } else if (what < 97) {
         world_say("clock");
         event_clock(world);
     } else {
@@ -345,6 +366,42 @@ static void finish(struct world *world)
     node_life_terminate(world);
 }
 
+/* A disk that lies about its syncs. While the node is only killed and stopped, nothing is lost.
+ * With a power cut everything may be, the metadata too: then the node starts or says why not, and
+ * what passes for a record is one (docs/PROMISES.md). */
+static void finish_on_lies(struct world *world)
+{
+    faults_off(world);
+    if (world->faulty)
+        take_down_gently(world);
+    if (world->state == WORLD_ENDED && world->faulty)
+        node_life_reap(world);
+    world->faulty = false;
+    bring_up(world);
+    world_say("the disk lies");
+    sim_disk_set_lying(world->server, true);
+    run_for(world, between(world, 100, 10000));
+    for (int i = (int)draw(world, 3); i > 0; i--) {
+        take_down_gently(world);
+        bring_up(world);
+        run_for(world, between(world, 100, 5000));
+    }
+    be_quiet(world);
+    node_life_power_cut(world);
+    sim_disk_set_lying(world->server, false);
+    world->lied = world->faulty = true;
+    world_say("power cut, after %lld lies", (long long)sim_counters(world->server).lies);
+    for (int i = 0; i < 2; i++) {
+        if (!node_life_start(world))
+            continue;
+        scan(world, true);
+        if (world->state == WORLD_READY)
+            node_life_terminate(world);
+        else
+            node_life_reap(world);
+    }
+}
+
 uint64_t world_run(uint64_t seed, bool verbose, FILE *trace)
 {
     struct world *world = mem_zalloc(sizeof *world);
@@ -372,7 +429,10 @@ uint64_t world_run(uint64_t seed, bool verbose, FILE *trace)
         if (world->state == WORLD_ENDED)
             bring_up(world);
     }
-    finish(world);
+    if (world->settings.lies)
+        finish_on_lies(world);
+    else
+        finish(world);
     for (int i = 0; i < world->actor_count; i++)
         world->actors[i]->free(world->actors[i]);
     loop_stop(world->client_loop);

@@ -18,6 +18,7 @@ struct world_settings {
     int dirs;
     bool power_cuts; /* else failing fsync may be drawn: after one, a power cut may take anything */
     bool flush_all;  /* log.flush.interval.messages=1 */
+    bool lies;       /* the story ends with a disk that said "synced" and a power cut */
     bool resets;     /* connections are lost now and then */
     int producers, consumers, members;
     int rounds;
@@ -49,6 +50,8 @@ struct world {
     enum world_state state;
     int exit_status;
 
+    bool stopping; /* SIGTERM was sent */
+
     bool open;  /* clients may connect */
     bool quiet; /* only the scanner may */
     struct actor *scanner;
@@ -58,6 +61,7 @@ struct world {
     int64_t full_until_ns; /* errors that came of it may still be on their way */
     bool tight;            /* ... to less than the metadata log needs for a start */
     bool lossy;            /* a power cut since the last scan */
+    bool lied;             /* ... after syncs that were none: nothing is promised any more */
     int64_t cuts;          /* power cuts so far */
 
     struct actor *actors[WORLD_ACTORS_MAX];
