@@ -15,13 +15,14 @@
 #include "wire_metadata.h"
 #include "world.h"
 
-enum { RESOURCE_TOPIC = 2, KEYS_MAX = 128 };
+enum { RESOURCE_TOPIC = 2, KEYS_MAX = 128, OPERATION_DELETE = 1, AUTO_PARTITIONS = 2 };
 
 struct admin {
     struct actor actor;
     bool served[KEYS_MAX];
     bool asked;
-    int checks; /* since the finishing phase began */
+    int checks;               /* since the finishing phase began */
+    struct model_topic *wish; /* to be created by a Metadata request */
 };
 
 /* What a call was about. */
@@ -201,6 +202,48 @@ static void widen(struct admin *a, struct model_topic *topic)
     client_call_send(&a->actor.client, call, body, true, widened, note);
 }
 
+/* A topic that comes of asking for it. */
+static void wished(struct client *client, struct call *call)
+{
+    struct admin_note *note = call->argument;
+    struct model_topic *topic = note->topic;
+    struct admin *a = admin_of(client);
+    const struct metadata_response *r = call->response;
+    if (r && r->topics_count != 1)
+        world_fail("Metadata for one topic answered %d", r->topics_count);
+    enum err err = r ? err_from_wire(r->topics->error_code) : ERR_NONE;
+    if (err && err != ERR_LEADER_NOT_AVAILABLE && err != ERR_UNKNOWN_TOPIC_OR_PARTITION)
+        take_error(a, "Metadata with auto-creation", r->topics->error_code);
+    if (r && !err && topic->state == MODEL_UNKNOWN) {
+        if (r->topics->partitions_count != AUTO_PARTITIONS)
+            world_fail("%s was made with %d partitions", topic->name, r->topics->partitions_count);
+        if (uuid_is_zero(&r->topics->topic_id) ||
+            model_topic_by_id(&a->actor.world->model, &r->topics->topic_id))
+            world_fail("%s: its topic id is zero or was given before", topic->name);
+        topic->id = r->topics->topic_id;
+        topic->state = MODEL_EXISTS;
+    }
+    if (topic->state == MODEL_EXISTS)
+        a->wish = NULL;
+    mem_free(note);
+}
+
+/* Asked again until it is there: only its admin knows of it before. */
+static void wish(struct admin *a)
+{
+    if (!a->wish) {
+        a->wish = model_topic_new(&a->actor.world->model);
+        if (!a->wish)
+            return;
+        a->wish->partition_count = AUTO_PARTITIONS;
+    }
+    struct call *call = call_new(a, WIRE_API_METADATA, 10);
+    struct metadata_request *body = body_new(call, &wire_metadata_request);
+    metadata_request_topics_new(&call->arena, body, 1)->name = slice_str(a->wish->name);
+    body->allow_auto_topic_creation = true;
+    client_call_send(&a->actor.client, call, body, true, wished, note_new(a->wish));
+}
+
 /* ---- configs ---------------------------------------------------------------------------------
  */
 
@@ -240,6 +283,68 @@ static void alter(struct admin *a, struct model_topic *topic)
     config->name = SLICE_LIT("retention.ms");
     config->value = arena_printf(&call->arena, "%lld", (long long)note->value);
     client_call_send(&a->actor.client, call, body, true, altered, note);
+}
+
+/* Settings that change how the log is written and kept while it is; retention.ms above is the one
+ * whose value is read back. Of flush.messages the model must know when it holds. */
+static void tuned(struct client *client, struct call *call)
+{
+    struct admin_note *note = call->argument;
+    const struct incremental_alter_configs_response *r = call->response;
+    if (r && r->responses->error_code)
+        take_error(admin_of(client), "IncrementalAlterConfigs", r->responses->error_code);
+    else if (r && note->value)
+        note->topic->flushes_now = true;
+    mem_free(note);
+}
+
+static void tune(struct admin *a, struct model_topic *topic)
+{
+    struct world *world = a->actor.world;
+    struct call *call = call_new(a, WIRE_API_INCREMENTAL_ALTER_CONFIGS, 0);
+    struct incremental_alter_configs_request *body =
+        body_new(call, &wire_incremental_alter_configs_request);
+    struct incremental_alter_configs_request_alter_configs_resource *resource =
+        incremental_alter_configs_request_resources_new(&call->arena, body, 1);
+    resource->resource_type = RESOURCE_TOPIC;
+    resource->resource_name = slice_str(topic->name);
+    struct incremental_alter_configs_request_alterable_config *config =
+        incremental_alter_configs_request_alter_configs_resource_configs_new(&call->arena, resource,
+                                                                             1);
+    struct admin_note *note = note_new(topic);
+    switch (draw(world, 6)) {
+    case 0:
+        config->name = SLICE_LIT("flush.messages");
+        config->value = SLICE_LIT("1");
+        note->value = 1;
+        break;
+    case 1:
+        config->name = SLICE_LIT("flush.messages");
+        config->value = SLICE_NULL;
+        config->config_operation = OPERATION_DELETE;
+        for (int32_t i = 0; topic->flushes && i < topic->partition_count; i++)
+            topic->partitions[i].synced_end = topic->partitions[i].acked_end;
+        topic->flushes = topic->flushes_now = false;
+        topic->flush_changes++;
+        break;
+    case 2:
+        config->name = SLICE_LIT("retention.bytes");
+        config->value = arena_printf(&call->arena, "%d", (int)between(world, 0, 100000));
+        topic->retention = true;
+        break;
+    case 3:
+        config->name = SLICE_LIT("segment.ms");
+        config->value = arena_printf(&call->arena, "%d", (int)between(world, 50, 5000));
+        break;
+    case 4:
+        config->name = SLICE_LIT("internal.segment.bytes");
+        config->value = arena_printf(&call->arena, "%d", (int)between(world, 40000, 200000));
+        break;
+    default:
+        config->name = SLICE_LIT("index.interval.bytes");
+        config->value = arena_printf(&call->arena, "%d", (int)between(world, 0, 5000));
+    }
+    client_call_send(&a->actor.client, call, body, true, tuned, note);
 }
 
 static void described(struct client *client, struct call *call)
@@ -443,10 +548,16 @@ static void act(struct actor *actor)
         create(a);
     else if (what < 8)
         create(a);
+    else if (a->wish && chance(world, 50))
+        wish(a);
     else if (what < 11)
         delete (a, topic);
     else if (what < 15)
         widen(a, topic);
+    else if (what < 17 && !a->wish)
+        wish(a);
+    else if (what < 20 && configs)
+        tune(a, topic);
     else if (what < 30 && configs)
         alter(a, topic);
     else if (what < 38)

@@ -167,7 +167,7 @@ static struct model_slot *place(struct model *model, struct model_partition *p, 
 }
 
 void model_acked(struct model *model, struct model_partition *p, int64_t offset, uint64_t id_first,
-                 int32_t count)
+                 int32_t count, int flush_changes)
 {
     if (offset < 0)
         world_fail("%s-%d: acknowledged at offset %lld", p->topic->name, p->index,
@@ -180,6 +180,8 @@ void model_acked(struct model *model, struct model_partition *p, int64_t offset,
     }
     if (offset + count > p->acked_end)
         p->acked_end = offset + count;
+    if (flush_changes == p->topic->flush_changes && offset + count > p->synced_end)
+        p->synced_end = offset + count;
 }
 
 static void read_batch(struct model *model, struct model_partition *p,
@@ -309,6 +311,8 @@ static void forget_from(struct model *model, struct model_partition *p, int64_t 
         p->slot_count = end;
     if (p->acked_end > end)
         p->acked_end = end;
+    if (p->synced_end > end)
+        p->synced_end = end;
     p->watermark = end;
 }
 
@@ -340,7 +344,7 @@ void model_power_cut(struct model *model, bool everything_flushes)
         struct model_topic *topic = &model->topics[t];
         for (int32_t i = 0; i < topic->partition_count; i++) {
             struct model_partition *p = &topic->partitions[i];
-            int64_t floor = 0;
+            int64_t floor = p->synced_end;
             if (topic->flushes || everything_flushes)
                 floor = p->acked_end > p->watermark ? p->acked_end : p->watermark;
             p->keep_end = p->lossy && p->keep_end < floor ? p->keep_end : floor;

@@ -37,13 +37,14 @@ struct model_partition {
     int32_t index;
     struct model_slot *slots;
     int64_t slot_count, slot_capacity;
-    int64_t watermark; /* highest seen */
-    int64_t acked_end; /* no acknowledged record at or after it */
-    int64_t start_max; /* records below may be gone: DeleteRecords asked for it */
-    int32_t epoch;     /* highest leader epoch seen */
-    int64_t keep_end;  /* after a power cut: acknowledged records below must be there */
-    bool lossy;        /* ... and those after it may be gone */
-    int64_t scan_end;  /* acked_end when the scan began */
+    int64_t watermark;  /* highest seen */
+    int64_t acked_end;  /* no acknowledged record at or after it */
+    int64_t synced_end; /* acknowledged under a flush.messages=1 that held since it was sent */
+    int64_t start_max;  /* records below may be gone: DeleteRecords asked for it */
+    int32_t epoch;      /* highest leader epoch seen */
+    int64_t keep_end;   /* after a power cut: acknowledged records below must be there */
+    bool lossy;         /* ... and those after it may be gone */
+    int64_t scan_end;   /* acked_end when the scan began */
 };
 
 struct model_topic {
@@ -52,8 +53,11 @@ struct model_topic {
     enum model_state state;
     int32_t partition_count;
     struct model_partition partitions[MODEL_PARTITIONS_MAX];
-    bool flushes;   /* flush.messages=1, since before its first record */
-    bool retention; /* the node may delete old segments */
+    bool flushes; /* flush.messages=1, since before its first record */
+    /* flush.messages=1 was set while it was used, and has not been taken back since. */
+    bool flushes_now;
+    int flush_changes; /* how often it may have been taken back */
+    bool retention;    /* the node may delete old segments */
     /* retention.ms: the value last acknowledged, and those that may have come later. */
     int64_t config, config_doubts[MODEL_VALUES_MAX];
     int32_t config_doubt_count;
@@ -109,15 +113,20 @@ void model_producer_id(struct model *model, int64_t producer_id);
 uint64_t model_id_new(struct model *model, bool idempotent);
 void model_value(uint64_t id, struct buf *out);
 
-/* A produce answer: `count` records with ids from id_first on. */
+/* A produce answer: `count` records with ids from id_first on. flush_changes: the topic's when the
+ * request was sent, < 0 when it had no flush.messages=1 then. */
 void model_acked(struct model *model, struct model_partition *partition, int64_t offset,
-                 uint64_t id_first, int32_t count);
+                 uint64_t id_first, int32_t count, int flush_changes);
+static inline int model_flush_sent(const struct model_topic *topic)
+{
+    return topic->flushes_now ? topic->flush_changes : -1;
+}
 /* A record batch in a fetch answer, to a fetch that had `offset` as its position: checks all of
  * it. Returns the offset to go on from. */
 int64_t model_read(struct model *model, struct model_partition *partition, int64_t offset,
                    struct slice records);
-/* The same after a disk that lied: batches may be damaged, which their checksum shows, and there may
- * be other ones than before; the records of a whole one are true. Ends at a damaged one. */
+/* The same after a disk that lied: batches may be damaged, which their checksum shows, and there
+ * may be other ones than before; the records of a whole one are true. Ends at a damaged one. */
 int64_t model_read_lied(struct model_partition *partition, int64_t offset, struct slice records);
 /* What an answer says of a partition's ends (-1 = nothing). `before` is partition->watermark when
  * the request was sent: answers on several connections overtake each other. */

@@ -83,7 +83,7 @@ static struct config *make_config(struct world *world)
                       "listeners=PLAINTEXT://10.0.0.1:9092,CONTROLLER://10.0.0.1:9093\n"
                       "controller.listener.names=CONTROLLER\n"
                       "controller.quorum.voters=1@10.0.0.1:9093\n"
-                      "offsets.topic.replication.factor=1\n"
+                      "offsets.topic.replication.factor=1\nnum.partitions=2\n"
                       "log.retention.ms=-1\nproducer.id.expiration.ms=2147483647\n"
                       "log.message.timestamp.before.max.ms=9223372036854775807\n"
                       "log.message.timestamp.after.max.ms=9223372036854775807\nlog.dirs=");

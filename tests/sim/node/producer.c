@@ -33,6 +33,7 @@ struct batch {
 struct flight {
     int indexes[2];
     int count;
+    int flush_changes; /* model_flush_sent */
 };
 
 struct producer {
@@ -133,7 +134,7 @@ static bool has_older(const struct producer *p, const struct batch *batch)
     return false;
 }
 
-static void one_answer(struct producer *p, struct batch *batch,
+static void one_answer(struct producer *p, struct batch *batch, const struct flight *flight,
                        const struct produce_response_partition_produce_response *answer)
 {
     struct world *world = p->actor.world;
@@ -147,7 +148,7 @@ static void one_answer(struct producer *p, struct batch *batch,
     switch ((int)err) {
     case ERR_NONE:
         model_acked(&world->model, batch->partition, answer->base_offset, batch->id_first,
-                    batch->count);
+                    batch->count, flight->flush_changes);
         batch->state = BATCH_FREE;
         break;
     case ERR_OUT_OF_ORDER_SEQUENCE_NUMBER:
@@ -189,7 +190,7 @@ static void produced(struct client *client, struct call *call)
             for (int32_t i = 0; i < response->responses[t].partition_responses_count; i++) {
                 if (found == flight->count)
                     world_fail("%s: more partitions answered than asked", client->name);
-                one_answer(p, &p->batches[flight->indexes[found++]],
+                one_answer(p, &p->batches[flight->indexes[found++]], flight,
                            &response->responses[t].partition_responses[i]);
             }
         if (found != flight->count)
@@ -238,6 +239,7 @@ static void send_flight(struct producer *p, struct flight *flight)
     wire_init(&wire_produce_request, body);
     body->acks = (int16_t)p->acks;
     body->timeout_ms = 10000;
+    flight->flush_changes = model_flush_sent(topic);
     struct produce_request_topic_produce_data *data =
         produce_request_topic_data_new(&call->arena, body, 1);
     if (call->version >= 13)
