@@ -81,7 +81,7 @@ static void expire_group(struct coord_shard *shard, const struct group *group,
     bool all = true;
     map_init(&e.subscribed);
     if (offsets)
-        all = may_expire(&e) && expire_offsets(&e, offsets) && offsets->open_transactions == 0;
+        all = may_expire(&e) && expire_offsets(&e, offsets) && offsets->pending == 0;
     map_fini(&e.subscribed);
     /* A handed out member id that is about to be used keeps the group. */
     if (all && group->state == GROUP_EMPTY && map_count(&group->pending_members) == 0)

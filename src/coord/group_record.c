@@ -38,6 +38,14 @@ static void put_value(struct buf *b, const struct wire_schema *schema, int16_t v
     ENSURE_CMP(err, ==, ERR_NONE); /* lengths were checked when the texts came in */
 }
 
+bool group_record_metadata_fits(struct slice metadata, int32_t units_max)
+{
+    size_t units = 0;
+    for (size_t i = 0; i < metadata.size; i++)
+        units += (metadata.data[i] & 0xc0) == 0x80 ? 0 : metadata.data[i] >= 0xf0 ? 2 : 1;
+    return units <= (size_t)units_max;
+}
+
 void group_record_offset(struct shard_records *records, struct slice group_id, struct slice topic,
                          int32_t partition, const struct offset_value *value, struct slice metadata)
 {

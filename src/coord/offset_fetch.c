@@ -29,8 +29,15 @@ static bool is_unstable(const struct offset_entry *entry, const struct offset_va
            !(committed == entry->newest || (!committed && entry->newest->tombstone));
 }
 
+/* A commit for a topic of this name that was deleted since; ids that are not known agree. */
+static bool is_of_other_topic(const struct offset_value *value, const struct uuid *topic_id)
+{
+    return !uuid_is_zero(&value->topic_id) && !uuid_is_zero(topic_id) &&
+           !uuid_eq(&value->topic_id, topic_id);
+}
+
 static void fetch_partition(const struct offset_fetch *fetch, const struct offset_entry *entry,
-                            int32_t partition,
+                            int32_t partition, const struct uuid *topic_id,
                             struct offset_fetch_response_offset_fetch_response_partitions *item)
 {
     const struct offset_value *value = offset_store_committed(fetch->shard, entry);
@@ -39,7 +46,7 @@ static void fetch_partition(const struct offset_fetch *fetch, const struct offse
     item->metadata = SLICE_LIT("");
     if (entry && fetch->require_stable && is_unstable(entry, value)) {
         item->error_code = err_to_wire(ERR_UNSTABLE_OFFSET_COMMIT);
-    } else if (value) {
+    } else if (value && !is_of_other_topic(value, topic_id)) {
         item->committed_offset = value->offset;
         item->committed_leader_epoch = value->leader_epoch;
         if (value->metadata_size > 0)
@@ -65,7 +72,8 @@ static void fetch_asked(const struct offset_fetch *fetch, const struct offset_gr
         topics[t].topic_id = asked->topic_id;
         for (int32_t p = 0; p < asked->partition_indexes_count; p++) {
             int32_t partition = asked->partition_indexes[p];
-            fetch_partition(fetch, offset_store_entry(stored, partition), partition, &items[p]);
+            fetch_partition(fetch, offset_store_entry(stored, partition), partition,
+                            &asked->topic_id, &items[p]);
         }
     }
 }
@@ -93,8 +101,9 @@ static void fetch_all(const struct offset_fetch *fetch, const struct offset_grou
             const struct offset_entry *entry = &stored->entries[p];
             if (!has_offset(fetch, entry))
                 continue;
-            fetch_partition(fetch, entry, entry->partition, &items[item_count++]);
-            topics[count].topic_id = offset_store_committed(fetch->shard, entry)->topic_id;
+            const struct uuid *topic_id = &offset_store_committed(fetch->shard, entry)->topic_id;
+            fetch_partition(fetch, entry, entry->partition, topic_id, &items[item_count++]);
+            topics[count].topic_id = *topic_id;
         }
         if (item_count == 0)
             continue;

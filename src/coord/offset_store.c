@@ -208,6 +208,7 @@ static void pending_free(struct offset_txn *txn, struct offset_pending *pending)
     struct offset_entry *entry =
         offset_store_entry(pending->key.topic, (int32_t)pending->key.partition);
     entry->pending--;
+    pending->key.topic->group->pending--;
     map_remove(&txn->pending, MAP_KEY(pending->key));
     mem_free(pending->value);
     mem_free(pending);
@@ -278,6 +279,7 @@ void offset_store_put_pending(struct coord_shard *shard, int64_t producer_id, st
         pending->key = key;
         map_put(&txn->pending, MAP_KEY(pending->key), pending);
         entry->pending++;
+        topic->group->pending++;
     }
     pending->value = value;
 }

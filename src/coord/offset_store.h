@@ -38,7 +38,8 @@ struct offset_topic {
 struct offset_group {
     struct slice id;
     struct map topics;         /* name -> struct offset_topic */
-    int32_t open_transactions; /* that committed offsets for this group */
+    size_t pending;            /* commits of open transactions */
+    int32_t open_transactions; /* that have committed offsets for this group: they hold it */
     struct list sweep_link;    /* in the shard's sweeps while it holds tombstones */
     int64_t sweep_offset;      /* of its last tombstone */
 };

@@ -1,4 +1,5 @@
-/* OffsetCommit, OffsetDelete, and what the deletion of a topic does to offsets.
+/* OffsetCommit, OffsetDelete, and what the deletion of a topic does to offsets. TxnOffsetCommit is
+ * in offsets_txn.c.
  *
  * Kafka behaviour: a commit without generation to a group that is not there makes a "simple" group
  * (KAFKA-14201: with generation -1, member and instance id are ignored while the group is Empty); a
@@ -21,15 +22,6 @@
 enum {
     OFFSETS_GROUP_NOT_FOUND_SINCE = 9, /* of OffsetCommit: the error that old clients do not know */
 };
-
-/* Length as Java counts it: UTF-16 units. */
-static size_t utf16_size(struct slice text)
-{
-    size_t units = 0;
-    for (size_t i = 0; i < text.size; i++)
-        units += (text.data[i] & 0xc0) == 0x80 ? 0 : text.data[i] >= 0xf0 ? 2 : 1;
-    return units;
-}
 
 /* ---- commit ------------------------------------------------------------------------------ */
 
@@ -98,7 +90,7 @@ static void commit_topic(struct coord_shard *shard, const struct offset_commit_r
             &topic->partitions[p];
         struct slice metadata =
             slice_is_null(asked->committed_metadata) ? SLICE_LIT("") : asked->committed_metadata;
-        if (utf16_size(metadata) > (size_t)shard->config.offset_metadata_size_max) {
+        if (!group_record_metadata_fits(metadata, shard->config.offset_metadata_size_max)) {
             response->topics[index].partitions[p].error_code =
                 err_to_wire(ERR_OFFSET_METADATA_TOO_LARGE);
             continue;

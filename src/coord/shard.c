@@ -21,6 +21,8 @@ void shard_records_init(struct shard_records *records)
     buf_init(&records->bytes);
     buf_init(&records->spans);
     records->count = 0;
+    records->producer_id = BATCH_NO_PRODUCER_ID;
+    records->producer_epoch = BATCH_NO_PRODUCER_EPOCH;
 }
 
 void shard_records_fini(struct shard_records *records)
@@ -155,6 +157,22 @@ enum err shard_load(struct coord_shard *shard, struct slice batches)
     return iter.err || iter.rest.size > 0 ? ERR_CORRUPT : ERR_NONE;
 }
 
+/* Appends and replays. */
+static enum err put_batch(struct coord_shard *shard, struct slice batch, int64_t count)
+{
+    int64_t offset_next, committed;
+    enum err err =
+        shard->writer.append(shard->writer.ctx, shard->partition, batch, &offset_next, &committed);
+    if (err)
+        return err;
+    shard->offset_next = offset_next;
+    if (committed > shard->committed)
+        shard->committed = committed;
+    err = replay_batch(shard, batch, offset_next - count, true);
+    ENSURE(err == ERR_NONE); /* it was built a moment ago */
+    return ERR_NONE;
+}
+
 /* Builds the records [from, until) into the scratch, appends and replays them. */
 static enum err append_batch(struct coord_shard *shard, const struct shard_records *records,
                              struct record_at from, size_t until)
@@ -164,6 +182,9 @@ static enum err append_batch(struct coord_shard *shard, const struct shard_recor
         options.codec = (enum codec)shard->config.compression;
     options.level = codec_level_default(options.codec);
     options.base_sequence = shard->machine->base_sequence;
+    options.transactional = records->producer_id >= 0;
+    options.producer_id = records->producer_id;
+    options.producer_epoch = records->producer_epoch;
     buf_clear(&shard->scratch);
     struct builder builder;
     builder_begin(&builder, &shard->scratch, &options);
@@ -182,17 +203,7 @@ static enum err append_batch(struct coord_shard *shard, const struct shard_recor
     struct slice batch = buf_slice(&shard->scratch);
     if (batch.size > (size_t)shard->config.batch_size_max)
         return ERR_MESSAGE_TOO_LARGE;
-    int64_t offset_next, committed;
-    err =
-        shard->writer.append(shard->writer.ctx, shard->partition, batch, &offset_next, &committed);
-    if (err)
-        return err;
-    shard->offset_next = offset_next;
-    if (committed > shard->committed)
-        shard->committed = committed;
-    err = replay_batch(shard, batch, offset_next - (int64_t)(until - from.index), true);
-    ENSURE(err == ERR_NONE); /* it was built a moment ago */
-    return ERR_NONE;
+    return put_batch(shard, batch, (int64_t)(until - from.index));
 }
 
 static void finish(struct coord_shard *shard, struct shard_write *write, enum err error)
@@ -205,16 +216,18 @@ static void finish(struct coord_shard *shard, struct shard_write *write, enum er
     mem_free(write);
 }
 
-void shard_append(struct coord_shard *shard, const struct shard_records *records,
-                  const struct shard_write *template)
+static struct shard_write *write_new(const struct shard_write *template)
 {
     struct shard_write *write = mem_alloc(sizeof *write);
     *write = *template;
     list_init(&write->link);
     shard_timer_init(&write->timer, SHARD_TIMER_WRITE, write);
-    enum err err = ERR_NONE;
-    if (records && records->count > 0)
-        err = append_batch(shard, records, (struct record_at){0, 0}, records->count);
+    return write;
+}
+
+/* The append has ended with `err`: on success the write waits for its commit. */
+static void await_commit(struct coord_shard *shard, struct shard_write *write, enum err err)
+{
     if (err) {
         finish(shard, write, shard_append_error(err));
         return;
@@ -225,6 +238,23 @@ void shard_append(struct coord_shard *shard, const struct shard_records *records
         shard_timer_set(shard, &write->timer,
                         write->timeout_ms ? write->timeout_ms : shard->config.commit_timeout_ms);
     shard_commit(shard, shard->committed);
+}
+
+void shard_append(struct coord_shard *shard, const struct shard_records *records,
+                  const struct shard_write *template)
+{
+    struct shard_write *write = write_new(template);
+    enum err err = ERR_NONE;
+    if (records && records->count > 0)
+        err = append_batch(shard, records, (struct record_at){0, 0}, records->count);
+    await_commit(shard, write, err);
+}
+
+void shard_append_batch(struct coord_shard *shard, struct slice batch, int32_t count,
+                        const struct shard_write *template)
+{
+    struct shard_write *write = write_new(template);
+    await_commit(shard, write, put_batch(shard, batch, count));
 }
 
 void shard_append_split(struct coord_shard *shard, const struct shard_records *records)

@@ -85,6 +85,8 @@ struct shard_records {
     struct buf bytes;
     struct buf spans; /* struct shard_span */
     size_t count;
+    int64_t producer_id; /* >= 0: the batch is part of this producer's transaction */
+    int16_t producer_epoch;
 };
 
 struct shard_span {
@@ -119,6 +121,10 @@ struct shard_write {
  * when all that was appended before is committed. */
 void shard_append(struct coord_shard *shard, const struct shard_records *records,
                   const struct shard_write *write);
+/* The same with one batch that the caller has built (control batches), `count` records in it. It
+ * may be in shard->scratch. */
+void shard_append_batch(struct coord_shard *shard, struct slice batch, int32_t count,
+                        const struct shard_write *write);
 /* Appends in as many batches as batch_size_max asks for; nobody waits. Stops at the first error. */
 void shard_append_split(struct coord_shard *shard, const struct shard_records *records);
 
