@@ -96,11 +96,29 @@ void quorum_post_ops(struct list *ops)
 /* ---- appending --------------------------------------------------------------------------------
  */
 
-enum { BATCH_RECORDS_SIZE_MAX = 4 << 20 }; /* Kafka reads metadata batches of up to 8 MB */
+/* Kafka reads metadata batches of up to 8 MB: several records share one below half of that, a large
+ * one has its own. */
+enum {
+    BATCH_RECORDS_SIZE_MAX = 4 << 20,
+    RECORD_OVERHEAD_MAX = 64, /* lengths and deltas beside the payload */
+    RECORD_SIZE_MAX = (8 << 20) - BATCH_HEADER_SIZE - RECORD_OVERHEAD_MAX,
+};
+
+/* A record that no reader could take back must not be decided. */
+static bool has_oversized(const struct meta_records *records)
+{
+    for (int32_t i = 0; i < records->count; i++) {
+        if (meta_records_at(records, i).size > RECORD_SIZE_MAX)
+            return true;
+    }
+    return false;
+}
 
 static enum err build_batches(const struct meta_records *records, int32_t epoch, int64_t now_ms,
                               struct buf *out)
 {
+    if (has_oversized(records))
+        return ERR_RECORD_LIST_TOO_LARGE;
     struct builder b;
     struct builder_options options = BUILDER_DEFAULTS;
     options.leader_epoch = epoch;

@@ -382,6 +382,14 @@ static void decide_much(struct quorum_op *op, struct controller *c)
     mem_free(value);
 }
 
+static void decide_one_large(struct quorum_op *op, struct controller *c)
+{
+    struct partition_record record;
+    wire_init(&wire_partition_record, &record);
+    partition_record_replicas_new(op->arena, &record, (8 << 20) / 4);
+    meta_records_add(c->records, &wire_partition_record, 1, &record);
+}
+
 /* A change that the log cannot take is refused, and the next one is made. */
 static void a_change_too_large_costs_nothing_else(void **state)
 {
@@ -395,6 +403,27 @@ static void a_change_too_large_costs_nothing_else(void **state)
     arena_init(&arena);
     struct op o = {0};
     submit(&s, &o, &arena, decide_much);
+    sem_wait(&o.done);
+    assert_int_equal(o.op.error, ERR_RECORD_LIST_TOO_LARGE);
+    assert_int_equal(s.failures, 0);
+    arena_fini(&arena);
+    create(&s, "u");
+    stage_close(&s);
+    stage_fini(&s);
+}
+
+/* Kafka reads metadata batches of up to 8 MB: what is larger must not get into the log. */
+static void a_record_that_kafka_could_not_read_is_refused(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    create(&s, "t");
+    struct arena arena;
+    arena_init(&arena);
+    struct op o = {0};
+    submit(&s, &o, &arena, decide_one_large);
     sem_wait(&o.done);
     assert_int_equal(o.op.error, ERR_RECORD_LIST_TOO_LARGE);
     assert_int_equal(s.failures, 0);
@@ -635,6 +664,7 @@ int main(void)
         cmocka_unit_test(many_operations_commit_in_order),
         cmocka_unit_test(a_failed_sync_is_told),
         cmocka_unit_test(a_change_too_large_costs_nothing_else),
+        cmocka_unit_test(a_record_that_kafka_could_not_read_is_refused),
         cmocka_unit_test(nothing_ends_before_a_commit_is_published),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
         cmocka_unit_test(a_folder_of_apache_kafka_is_taken_over),
