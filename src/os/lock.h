@@ -13,6 +13,7 @@ enum lock_class {
     LOCK_COORDINATOR,    /* a coordinator shard */
     LOCK_TABLE,          /* partition table, connection tables */
     LOCK_PARTITION,      /* one partition and its log */
+    LOCK_FUTURE,         /* the log that a partition gets in another folder */
     LOCK_LOG_DIR,        /* one log folder */
     LOCK_LEAF,           /* anything that takes no other lock */
 };

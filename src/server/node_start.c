@@ -406,6 +406,8 @@ static void loaded(struct log_dirs_load *load)
             start_failed(node, mem_printf("the log folders hold more partitions than this process "
                                           "may have open files: raise the limit (ulimit -n, or "
                                           "LimitNOFILE= of the service)"));
+        else if (load->text)
+            start_failed(node, load->text);
         else if (load->err)
             start_failed(node,
                          mem_printf("no log folder could be loaded: %s", err_name(load->err)));

@@ -70,7 +70,9 @@ struct log_dirs_load {
     void (*config)(void *context, struct slice topic, struct log_config *ret_config);
     void (*done)(struct log_dirs_load *load);
     void *context;
-    enum err err;      /* ERR_NONE, ERR_IO when no folder is left, or ERR_TOO_MANY_FILES */
+    enum err err;      /* ERR_NONE, ERR_IO when no folder is left, ERR_TOO_MANY_FILES, or ERR_EXISTS
+                          when a partition lies in two folders */
+    char *text;        /* with an error: which folders, or NULL; the caller's (mem_free) */
     int32_t loaded;    /* logs */
     int32_t recovered; /* of these, with recovery */
 };
@@ -104,10 +106,40 @@ enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slic
  * removed file.delete.delay.ms later. Detaches; call it with no lock held. `log` is gone. */
 enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray);
 
-/* Calls visit(context, log) for all logs (LOCK_TABLE held; logs themselves are not locked). */
+/* Calls visit(context, log) for all logs, futures too (LOCK_TABLE held; logs themselves are not
+ * locked). */
 void log_dirs_each(struct log_dirs *dirs, void (*visit)(void *context, struct log *log),
                    void *context);
 int32_t log_dirs_log_count(struct log_dirs *dirs);
+
+/* ---- moving to another folder ---------------------------------------------------------------
+ *
+ * A *future* log is filled in another folder to take the place of the log of its partition
+ * (AlterReplicaLogDirs): its folder is TOPIC-PARTITION.HEX-future, and log_dirs_get does not find
+ * it. Its holder attaches it to a lock of class LOCK_FUTURE, which is taken inside the partition's.
+ * A start loads those that it finds (log_dirs_each). log_dirs_delete removes one. */
+
+bool log_is_future(const struct log *log);
+/* An empty future log that begins at `base`, in `dir`. */
+enum err log_dirs_create_future(struct log_dirs *dirs, struct log_dir *dir, struct slice topic,
+                                int32_t partition, const struct uuid *topic_id,
+                                const struct log_config *config, int64_t base,
+                                struct log **ret_future);
+/* Around log_dirs_replace: before and after the locks of the logs. */
+void log_dirs_lock(struct log_dirs *dirs);
+void log_dirs_unlock(struct log_dirs *dirs);
+/* The future takes the name of `current`, a log of `topic`, whose folder becomes a -delete one; the
+ * disk is told of both names, in this order, so that no crash leaves two of the same name or none.
+ * With log_dirs_lock and the locks of both logs held. `current` NULL: a start found only the
+ * future. On success `current` is in no table any more and goes with log_dirs_discard; on failure
+ * all is as before, or a folder went offline. */
+enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log *current,
+                          struct log *future);
+/* Detaches and frees a log that was replaced; its files are removed file.delete.delay.ms later. No
+ * lock held. */
+void log_dirs_discard(struct log_dirs *dirs, struct log *log);
+/* Writes the folder's checkpoints now. No lock held. */
+enum err log_dir_checkpoint(struct log_dir *dir);
 
 /* High watermark as checkpointed by the run before; -1 when not there. */
 int64_t log_dirs_watermark(struct log_dirs *dirs, struct slice topic, int32_t partition);

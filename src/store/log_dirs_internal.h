@@ -78,6 +78,15 @@ char *log_dir_file(const struct log_dir *dir, const char *name);
 bool log_dir_parse_name(const char *name, struct slice *ret_topic, int32_t *ret_partition);
 /* True for "….<32 hex digits>-SUFFIX". */
 bool log_dir_has_suffix(const char *name, const char *suffix);
+/* log_table.c: FOLDER/TOPIC-PARTITION.HEX and the suffix, with a random HEX (mem_alloc); the
+ * topic's part is cut so that the name fits a file name. */
+char *log_dir_suffixed_path(const struct log_dir *dir, struct slice topic, int32_t partition,
+                            const char *suffix);
+/* log_table.c: a new log in `path`; what was begun is removed again when it fails. */
+enum err log_dir_open_new(struct log_dir *dir, const struct log_open_options *options,
+                          const struct uuid *topic_id, struct log **ret_log);
+/* log_future.c: makes a log just opened a future one: its key is the name of its folder. */
+void log_dir_mark_future(struct log *log);
 /* Posts that the folder failed, if it did and that was not told. Any thread. */
 void log_dir_tell(struct log_dir *dir);
 enum err log_dir_check(struct log_dir *dir, enum err err, const char *what);

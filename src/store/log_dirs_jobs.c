@@ -201,6 +201,8 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
 
 static void retain(struct log *log, void *context)
 {
+    if (log->future) /* its segments go when those of the log it copies do */
+        return;
     log_apply_retention(log, *(int64_t *)context);
 }
 

@@ -1,12 +1,16 @@
 /* Loading all logs of all folders, in parallel: the names are listed first, then several worker
  * jobs take the next name each until none is left; the loop hears of the last one's end. A folder
  * whose logs cannot be loaded goes offline, the others go on. That the process may not have enough
- * open files is no fault of a folder: then the load as a whole fails, and nothing is written. */
+ * open files is no fault of a folder, and a partition in two folders is one of both: then the load
+ * as a whole fails, and nothing is written. */
 #include "store/log_dirs_internal.h"
 
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "os/diag.h"
+
+#define FUTURE_SUFFIX "-future"
+enum { UUID_HEX = 32 };
 
 struct load_item {
     struct log_dir *dir;
@@ -21,6 +25,8 @@ struct loader {
     uint64_t next;             /* atomic */
     int32_t loaded, recovered; /* atomics */
     uint32_t out_of_files;     /* atomic: a log could not be opened for want of descriptors */
+    uint32_t twice;            /* atomic: a partition lies in two folders */
+    char *text;                /* ... which ones */
     int workers;               /* under way; on the loop */
 };
 
@@ -34,6 +40,20 @@ static void add_item(struct loader *loader, struct log_dir *dir, const char *nam
     loader->items =
         mem_grow(loader->items, &loader->capacity, loader->count, sizeof *loader->items);
     loader->items[loader->count++] = (struct load_item){dir, mem_strdup(name)};
+}
+
+/* A partition's folder, or that of a future log. */
+static bool parse_folder(const char *name, struct slice *ret_topic, int32_t *ret_partition)
+{
+    if (!log_dir_has_suffix(name, FUTURE_SUFFIX))
+        return log_dir_parse_name(name, ret_topic, ret_partition);
+    size_t rest = strlen(".") + UUID_HEX + strlen(FUTURE_SUFFIX);
+    char *front = mem_printf("%.*s", (int)(strlen(name) - rest), name);
+    bool is_one = log_dir_parse_name(front, ret_topic, ret_partition);
+    if (is_one)
+        ret_topic->data = (const uint8_t *)name; /* it begins in the same way */
+    mem_free(front);
+    return is_one;
 }
 
 static void list_folder(struct loader *loader, struct log_dir *dir)
@@ -56,10 +76,9 @@ static void list_folder(struct loader *loader, struct log_dir *dir)
             log_dir_delete_folder_later(dir, path,
                                         loader->load->default_config.file_delete_delay_ms);
             mem_free(path);
-        } else if (log_dir_has_suffix(names[i], "-stray") ||
-                   log_dir_has_suffix(names[i], "-future")) {
+        } else if (log_dir_has_suffix(names[i], "-stray")) {
             diag(DIAG_STORE, DIAG_WARN, "%s/%s is left alone", dir->path, names[i]);
-        } else if (log_dir_parse_name(names[i], &topic, &partition)) {
+        } else if (parse_folder(names[i], &topic, &partition)) {
             /* No file of a log folder has such a name. */
             add_item(loader, dir, names[i]);
         }
@@ -68,6 +87,41 @@ static void list_folder(struct loader *loader, struct log_dir *dir)
     /* A killed process may have left folders whose names are not on disk yet. */
     if (!dir->clean && loader->count > before && io_sync_dir(io, dir->path))
         log_dir_fail(dir, "sync");
+}
+
+/* Two folders of one name: which of them holds what was written last, nobody can tell. */
+static void refuse_twice(struct loader *loader, const struct log *log, const struct log *other)
+{
+    diag(DIAG_STORE, DIAG_ERROR, "%s and %s are the same partition", log->path->text,
+         other->path->text);
+    if (__atomic_exchange_n(&loader->twice, 1, __ATOMIC_ACQ_REL))
+        return;
+    loader->text = mem_printf("%s is there twice: %s and %s. Perhaps a folder failed while the "
+                              "partition was being moved: look which one is newer, move the other "
+                              "one away and start again",
+                              log->name, other->path->text, log->path->text);
+}
+
+static void take_in(struct loader *loader, struct log *log, bool clean)
+{
+    struct log_dirs *dirs = loader->dirs;
+    if (log_dir_has_suffix(log->path->text, FUTURE_SUFFIX))
+        log_dir_mark_future(log);
+    lock_take(&dirs->table_lock);
+    const struct log *other = map_get(&dirs->logs, slice_str(log->name));
+    if (!other) {
+        map_put(&dirs->logs, slice_str(log->name), log);
+        log->dir->log_count++;
+    }
+    lock_release(&dirs->table_lock);
+    if (other) {
+        refuse_twice(loader, log, other);
+        log_free(log);
+        return;
+    }
+    __atomic_fetch_add(&loader->loaded, 1, __ATOMIC_RELAXED);
+    if (!clean)
+        __atomic_fetch_add(&loader->recovered, 1, __ATOMIC_RELAXED);
 }
 
 static void load_one(struct loader *loader, const struct load_item *item)
@@ -79,7 +133,7 @@ static void load_one(struct loader *loader, const struct load_item *item)
     char *path = log_dir_file(dir, item->name);
     struct log_open_options options = {
         .io = dirs->io, .dir = dir, .path = path, .clean = dir->clean};
-    ENSURE(log_dir_parse_name(item->name, &options.topic, &options.partition));
+    ENSURE(parse_folder(item->name, &options.topic, &options.partition));
     options.config = loader->load->default_config;
     if (loader->load->config)
         loader->load->config(loader->load->context, options.topic, &options.config);
@@ -94,22 +148,7 @@ static void load_one(struct loader *loader, const struct load_item *item)
         diag(DIAG_STORE, DIAG_ERROR, "%s cannot be loaded: %s", path, err_name(err));
         log_dir_fail(dir, "load partition");
     } else {
-        lock_take(&dirs->table_lock);
-        struct log *other = map_get(&dirs->logs, slice_str(log->name));
-        if (!other) {
-            map_put(&dirs->logs, slice_str(log->name), log);
-            dir->log_count++;
-        }
-        lock_release(&dirs->table_lock);
-        if (other) {
-            diag(DIAG_STORE, DIAG_ERROR, "%s is in two log folders, also as %s; the latter is used",
-                 path, other->path->text);
-            log_free(log);
-        } else {
-            __atomic_fetch_add(&loader->loaded, 1, __ATOMIC_RELAXED);
-            if (!dir->clean)
-                __atomic_fetch_add(&loader->recovered, 1, __ATOMIC_RELAXED);
-        }
+        take_in(loader, log, dir->clean);
     }
     mem_free(path);
 }
@@ -133,7 +172,7 @@ static void finish(struct loader *loader)
     load->err = ERR_IO;
     for (int i = 0; i < loader->dirs->dir_count; i++) {
         struct log_dir *dir = loader->dirs->dirs[i];
-        if (loader->out_of_files)
+        if (loader->out_of_files || loader->twice)
             __atomic_store_n(&dir->online, 0, __ATOMIC_RELEASE); /* no checkpoint of a part */
         if (log_dir_online(dir))
             load->err = ERR_NONE;
@@ -142,6 +181,9 @@ static void finish(struct loader *loader)
     }
     if (loader->out_of_files)
         load->err = ERR_TOO_MANY_FILES;
+    else if (loader->twice)
+        load->err = ERR_EXISTS;
+    load->text = loader->text;
     for (size_t i = 0; i < loader->count; i++)
         mem_free(loader->items[i].name);
     mem_free(loader->items);

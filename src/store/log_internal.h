@@ -28,6 +28,8 @@ struct log {
     char *topic;
     int32_t partition;
     bool failed, closed;
+    bool future; /* being filled to take the place of the log in another folder (log_future.c) */
+    uint32_t truncations; /* so far; a copy of the log must begin again */
     bool has_topic_id;
     /* Changes of names in the folder, and how many of them a flush made durable. */
     uint32_t names_made, names_synced;

@@ -108,33 +108,24 @@ static void remove_begun(struct log_dir *dir, const char *path)
     io_rmdir(io, path);
 }
 
-static enum err open_new(struct log_dir *dir, struct slice topic, int32_t partition,
-                         const struct uuid *topic_id, const struct log_config *config,
-                         struct log **ret_log)
+enum err log_dir_open_new(struct log_dir *dir, const struct log_open_options *options,
+                          const struct uuid *topic_id, struct log **ret_log)
 {
-    char *path = mem_printf("%s/%.*s-%d", dir->path, SLICE_FMT(topic), partition);
-    struct log_open_options options = {.io = dir->dirs->io,
-                                       .dir = dir,
-                                       .path = path,
-                                       .topic = topic,
-                                       .partition = partition,
-                                       .config = *config};
     struct io_stat stat;
-    bool was_there = !io_stat(options.io, path, &stat);
+    bool was_there = !io_stat(options->io, options->path, &stat);
     struct log *log = NULL;
-    enum err err = log_open(&options, &log);
+    enum err err = log_open(options, &log);
     if (!err)
         err = log_set_topic_id(log, topic_id);
     if (!err) {
         *ret_log = log;
-    } else {
-        log_free(log);
-        if (!was_there)
-            remove_begun(dir, path);
-        /* A folder that is no longer there has failed as well. */
-        log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "create partition");
+        return ERR_NONE;
     }
-    mem_free(path);
+    log_free(log);
+    if (!was_there)
+        remove_begun(dir, options->path);
+    /* A folder that is no longer there has failed as well. */
+    log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "create partition");
     return err;
 }
 
@@ -156,8 +147,17 @@ enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slic
     if (!dir)
         return ERR_KAFKA_STORAGE_ERROR;
     enum err err = log_dir_online(dir) ? ERR_NONE : ERR_KAFKA_STORAGE_ERROR;
-    if (!err)
-        err = open_new(dir, topic, partition, topic_id, config, &log);
+    if (!err) {
+        char *path = mem_printf("%s/%.*s-%d", dir->path, SLICE_FMT(topic), partition);
+        struct log_open_options options = {.io = dirs->io,
+                                           .dir = dir,
+                                           .path = path,
+                                           .topic = topic,
+                                           .partition = partition,
+                                           .config = *config};
+        err = log_dir_open_new(dir, &options, topic_id, &log);
+        mem_free(path);
+    }
     log_dir_poll_space(dir); /* many partitions may be made within one tick of the jobs */
     lock_take(&dirs->table_lock);
     if (err)
@@ -173,18 +173,20 @@ enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slic
 /* ---- deleting ---------------------------------------------------------------------------------
  */
 
-/* NAME.HEX-delete; the topic's part is cut so that the name fits a file name. */
-static char *deleted_path(struct log *log, const char *suffix)
+char *log_dir_suffixed_path(const struct log_dir *dir, struct slice topic, int32_t partition,
+                            const char *suffix)
 {
     uint8_t random[ID_HEX / 2];
-    io_random(log->io, random, sizeof random);
+    io_random(dir->dirs->io, random, sizeof random);
     char hex[ID_HEX + 1];
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(hex + 2 * i, 3, "%02x", random[i]);
     char tail[NAME_MAX_SIZE];
-    int tail_size = snprintf(tail, sizeof tail, "-%d.%s%s", log->partition, hex, suffix);
+    int tail_size = snprintf(tail, sizeof tail, "-%d.%s%s", partition, hex, suffix);
     int topic_max = FOLDER_NAME_MAX - tail_size;
-    return mem_printf("%s/%.*s%s", log->dir->path, topic_max, log->topic, tail);
+    if ((int)topic.size < topic_max)
+        topic_max = (int)topic.size;
+    return mem_printf("%s/%.*s%s", dir->path, topic_max, topic.data, tail);
 }
 
 enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
@@ -205,7 +207,8 @@ enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
             segment_write_indexes(log->segments[log->segment_count - 1], true))
             diag(DIAG_STORE, DIAG_DEBUG, "%s: indexes not written: %s", log->path->text,
                  io_error_text(dirs->io));
-        char *path = deleted_path(log, stray ? "-stray" : "-delete");
+        char *path = log_dir_suffixed_path(dir, log_topic(log), log->partition,
+                                           stray ? "-stray" : "-delete");
         err = io_rename(dirs->io, log->path->text, path);
         if (!err) {
             /* Segments that the deletion queue still holds find their files there. */

@@ -32,6 +32,7 @@ enum err log_truncate_to(struct log *log, int64_t offset)
         return ERR_KAFKA_STORAGE_ERROR;
     if (offset >= log->end)
         return ERR_NONE;
+    log->truncations++;
     if (offset < log->segments[0]->base)
         return log_truncate_fully(log, offset);
     uint32_t keep = log_segment_index(log, offset) + 1;
@@ -61,6 +62,7 @@ enum err log_truncate_fully(struct log *log, int64_t offset)
 {
     if (log_failed(log) || log->closed)
         return ERR_KAFKA_STORAGE_ERROR;
+    log->truncations++;
     enum err err = log_drop_segments(log, 0, log->segment_count);
     if (!err)
         err = log_new_segment(log, offset);

@@ -122,6 +122,30 @@ static void a_damaged_folder_does_not_stop_the_rest(void **state)
     dirs_end(&x);
 }
 
+/* A folder that failed in the midst of a move, say: which one is right, a person must say. */
+static void twice_is_refused(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 2);
+    dirs_open(&x);
+    dirs_append(&x, dirs_create(&x, "t", 0), 3);
+    dirs_stop(&x);
+    char command[400];
+    snprintf(command, sizeof command, "cp -r '%s/t-0' '%s/t-0'", x.paths[0], x.paths[1]);
+    assert_int_equal(system(command), 0);
+    dirs_open_as(&x, ERR_EXISTS);
+    assert_non_null(strstr(x.load.text, x.paths[0]));
+    assert_non_null(strstr(x.load.text, x.paths[1]));
+    mem_free(x.load.text);
+    dirs_stop(&x);
+    /* Neither was touched. */
+    snprintf(command, sizeof command, "rm -r '%s/t-0'", x.paths[0]);
+    assert_int_equal(system(command), 0);
+    dirs_open(&x);
+    assert_int_equal(log_end(log_dirs_get(x.dirs, SLICE_LIT("t"), 0)), 3);
+    dirs_end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +154,7 @@ int main(void)
         STORE_TEST(a_folder_that_was_removed_goes_offline),
         STORE_TEST(what_is_no_partition_is_left_alone),
         STORE_TEST(a_damaged_folder_does_not_stop_the_rest),
+        STORE_TEST(twice_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,170 @@
+/* Logs that are filled in another folder to take the place of a partition's log there: made, found
+ * at a start, and put in that place. repl/replica_move fills them. Answers to Kafka's future logs
+ * (LogManager.replaceCurrentWithFutureLog), with two differences on purpose: the old folder gets
+ * its -delete name first, and the disk hears of that before the new one gets its name. So a crash
+ * never leaves two folders of one partition, which would stop the next start; what it may leave, a
+ * future alone, is put in place by the next start. */
+#include "store/log_dirs_internal.h"
+
+#include "base/ensure.h"
+#include "base/mem.h"
+#include "os/diag.h"
+
+bool log_is_future(const struct log *log)
+{
+    return log->future;
+}
+
+static const char *folder_name(const struct log *log)
+{
+    return strrchr(log->path->text, '/') + 1;
+}
+
+void log_dir_mark_future(struct log *log)
+{
+    log->future = true;
+    mem_free(log->name);
+    log->name = mem_strdup(folder_name(log));
+}
+
+enum err log_dirs_create_future(struct log_dirs *dirs, struct log_dir *dir, struct slice topic,
+                                int32_t partition, const struct uuid *topic_id,
+                                const struct log_config *config, int64_t base,
+                                struct log **ret_future)
+{
+    if (!log_dir_online(dir))
+        return ERR_KAFKA_STORAGE_ERROR;
+    char *path = log_dir_suffixed_path(dir, topic, partition, "-future");
+    struct log_open_options options = {.io = dirs->io,
+                                       .dir = dir,
+                                       .path = path,
+                                       .topic = topic,
+                                       .partition = partition,
+                                       .config = *config,
+                                       .log_start = base};
+    struct log *log;
+    enum err err = log_dir_open_new(dir, &options, topic_id, &log);
+    mem_free(path);
+    if (err)
+        return err;
+    log_dir_mark_future(log);
+    lock_take(&dirs->table_lock);
+    ENSURE(!map_put(&dirs->logs, slice_str(log->name), log));
+    dir->log_count++;
+    lock_release(&dirs->table_lock);
+    *ret_future = log;
+    return ERR_NONE;
+}
+
+void log_dirs_lock(struct log_dirs *dirs)
+{
+    lock_take(&dirs->table_lock);
+}
+
+void log_dirs_unlock(struct log_dirs *dirs)
+{
+    lock_release(&dirs->table_lock);
+}
+
+/* ---- taking the place -------------------------------------------------------------------------
+ */
+
+/* Renames the folder of a log and makes that durable. A name that the disk may not keep counts as
+ * one that failed. */
+static enum err rename_folder(struct log *log, const char *to)
+{
+    enum err err = io_rename(log->io, log->path->text, to);
+    if (!err) {
+        err = io_sync_dir(log->io, log->dir->path);
+        if (err)
+            io_rename(log->io, to, log->path->text);
+    }
+    return log_check(log, err, "rename partition");
+}
+
+/* Segments that wait to be deleted find their files by this text. */
+static void set_path(struct log *log, char *path)
+{
+    struct log_dir *dir = log->dir;
+    lock_take(&dir->lock);
+    char *before = log->path->text;
+    log->path->text = path;
+    lock_release(&dir->lock);
+    mem_free(before);
+}
+
+static enum err set_aside(struct log *current)
+{
+    /* As in log_dirs_delete: another Kafka that starts here loads the log once more. */
+    enum err err = segment_write_indexes(log_active(current), true);
+    if (err)
+        diag(DIAG_STORE, DIAG_DEBUG, "%s: indexes not written: %s", current->path->text,
+             err_name(err));
+    char *path =
+        log_dir_suffixed_path(current->dir, log_topic(current), current->partition, "-delete");
+    err = rename_folder(current, path);
+    if (err)
+        mem_free(path);
+    else
+        set_path(current, path);
+    return err;
+}
+
+static void put_back(struct log *current, const char *path)
+{
+    if (io_rename(current->io, current->path->text, path))
+        log_check(current, ERR_IO, "rename partition");
+    set_path(current, mem_strdup(path));
+}
+
+enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log *current,
+                          struct log *future)
+{
+    ENSURE(future->future);
+    char *name = mem_printf("%.*s-%d", SLICE_FMT(topic), future->partition);
+    char *path = log_dir_file(future->dir, name);
+    char *before = current ? mem_strdup(current->path->text) : NULL;
+    enum err err = current ? set_aside(current) : ERR_NONE;
+    if (!err) {
+        err = rename_folder(future, path);
+        if (err && current)
+            put_back(current, before);
+    }
+    mem_free(before);
+    if (err) {
+        mem_free(name);
+        mem_free(path);
+        return err;
+    }
+    set_path(future, path);
+    if (current) {
+        ENSURE(map_remove(&dirs->logs, slice_str(current->name)) == current);
+        current->dir->log_count--;
+        log_dir_forget(current->dir, current);
+    }
+    ENSURE(map_remove(&dirs->logs, slice_str(future->name)) == future);
+    mem_free(future->name);
+    future->name = name;
+    future->future = false;
+    /* A start knows it from the folder's name only, where a long one is cut. */
+    mem_free(future->topic);
+    future->topic = slice_to_cstr(topic);
+    ENSURE(!map_put(&dirs->logs, slice_str(future->name), future));
+    return ERR_NONE;
+}
+
+void log_dirs_discard(struct log_dirs *dirs, struct log *log)
+{
+    (void)dirs;
+    log_detach(log);
+    if (log_dir_online(log->dir))
+        log_dir_delete_folder_later(log->dir, log->path->text, log->config.file_delete_delay_ms);
+    log_free(log);
+}
+
+enum err log_dir_checkpoint(struct log_dir *dir)
+{
+    if (!log_dir_online(dir))
+        return ERR_KAFKA_STORAGE_ERROR;
+    return dir->is_metadata ? ERR_NONE : log_dir_write_checkpoints(dir, true, true, true, true);
+}
