@@ -19,7 +19,8 @@ void builder_begin(struct builder *b, struct buf *out, const struct builder_opti
                           .had_failed = out->failed,
                           .options = *options,
                           .last_offset_delta = -1,
-                          .base_timestamp = BATCH_NO_TIMESTAMP,
+                          .base_timestamp = options->has_delete_horizon ? options->delete_horizon_ms
+                                                                        : BATCH_NO_TIMESTAMP,
                           .max_timestamp = BATCH_NO_TIMESTAMP};
     buf_init(&b->scratch);
     if (!buf_extend(out, BATCH_HEADER_SIZE))
@@ -78,7 +79,7 @@ static void append(struct builder *b, int64_t timestamp, struct body *body)
 {
     if (b->err)
         return;
-    if (!b->record_count)
+    if (!b->record_count && !b->options.has_delete_horizon)
         b->base_timestamp = timestamp;
     body->timestamp_delta = (int64_t)((uint64_t)timestamp - (uint64_t)b->base_timestamp);
     size_t size = body->key.size + body->value.size + body->encoded_headers.size;
@@ -128,6 +129,21 @@ void builder_append_record(struct builder *b, const struct record *record)
     append(b, record->timestamp, &body);
 }
 
+void builder_append_kept(struct builder *b, const struct record *record)
+{
+    struct body body = {.offset_delta = (int32_t)(record->offset - b->options.base_offset),
+                        .key = record->key,
+                        .value = record->value,
+                        .encoded_headers = record->headers,
+                        .header_count = record->header_count};
+    append(b, record->timestamp, &body);
+}
+
+void builder_set_offset_last(struct builder *b, int64_t offset_last)
+{
+    b->last_offset_delta = (int32_t)(offset_last - b->options.base_offset);
+}
+
 size_t builder_size(const struct builder *b)
 {
     return b->out->size - b->from;
@@ -139,7 +155,8 @@ static void put_header(struct builder *b)
     uint8_t *p = b->out->data + b->from;
     int16_t attributes =
         (int16_t)((int)o->codec | (o->log_append_time ? BATCH_LOG_APPEND_TIME : 0) |
-                  (o->transactional ? BATCH_TRANSACTIONAL : 0) | (o->control ? BATCH_CONTROL : 0));
+                  (o->transactional ? BATCH_TRANSACTIONAL : 0) | (o->control ? BATCH_CONTROL : 0) |
+                  (o->has_delete_horizon ? BATCH_DELETE_HORIZON : 0));
     be_put_i64(p, o->base_offset);
     be_put_i32(p + 8, (int32_t)(builder_size(b) - BATCH_PREFIX_SIZE));
     be_put_i32(p + 12, o->leader_epoch);

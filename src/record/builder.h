@@ -30,6 +30,10 @@ struct builder_options {
     int64_t producer_id;
     int16_t producer_epoch;
     int32_t base_sequence;
+    /* Of the cleaner (KIP-534): the base timestamp becomes this horizon, timestamps count from it.
+     */
+    bool has_delete_horizon;
+    int64_t delete_horizon_ms;
 };
 
 /* No codec, offset 0, create time, no producer, no leader epoch. */
@@ -68,6 +72,14 @@ void builder_append_full(struct builder *b, int32_t offset_delta, int64_t timest
 /* Appends a record with the next offset whose headers are already encoded (a record taken from an
  * iterator). */
 void builder_append_record(struct builder *b, const struct record *record);
+
+/* The same at the offset that the record has, which must lie above those before it and not before
+ * options.base_offset: for batches of which some records are left out. */
+void builder_append_kept(struct builder *b, const struct record *record);
+
+/* The batch reaches up to this offset though its last record may have a lower one; after the last
+ * append. */
+void builder_set_offset_last(struct builder *b, int64_t offset_last);
 
 /* Bytes of the batch so far; with a codec what was written out, which lags behind. */
 size_t builder_size(const struct builder *b);
