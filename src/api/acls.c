@@ -9,23 +9,11 @@
 #include "wire_delete_acls.h"
 #include "wire_describe_acls.h"
 
-/* Highest numbers of 4.4; 0 is Kafka's UNKNOWN, and so is everything above. */
-enum {
-    RESOURCE_TYPE_LAST = 7,  /* user */
-    PATTERN_TYPE_LAST = 4,   /* prefixed */
-    OPERATION_LAST = 15,     /* two-phase commit */
-    PERMISSION_TYPE_LAST = 3 /* allow */
-};
-
-static bool is_known(int8_t value, int last)
-{
-    return value > 0 && value <= last;
-}
-
+/* 0 is Kafka's UNKNOWN. Numbers that Kafka does not have are UNKNOWN to it only later, in the
+ * authorizer, which there is none of. */
 static bool are_known(int8_t resource, int8_t pattern, int8_t operation, int8_t permission)
 {
-    return is_known(resource, RESOURCE_TYPE_LAST) && is_known(pattern, PATTERN_TYPE_LAST) &&
-           is_known(operation, OPERATION_LAST) && is_known(permission, PERMISSION_TYPE_LAST);
+    return resource && pattern && operation && permission;
 }
 
 static void describe_acls(struct request *request)

@@ -75,7 +75,8 @@ static void refuse(struct request *request, int8_t served,
             arena_printf(&request->arena, "Unsupported endpoint type %d", body->endpoint_type);
         return;
     }
-    response->error_code = ERR_MISMATCHED_ENDPOINT_TYPE;
+    /* Version 0 knows neither endpoint types nor their errors. */
+    response->error_code = request->version ? ERR_MISMATCHED_ENDPOINT_TYPE : ERR_INVALID_REQUEST;
     response->error_message =
         arena_printf(&request->arena,
                      "The request was sent to an endpoint of type %s, but we wanted an endpoint of "

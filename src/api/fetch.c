@@ -22,7 +22,7 @@
 #include "wire/api.h"
 #include "wire_fetch.h"
 
-enum { READ_COMMITTED = 1 };
+enum { READ_UNCOMMITTED = 0, READ_COMMITTED = 1 };
 
 struct fetch {
     struct parked parked;
@@ -66,6 +66,13 @@ static void read_one(struct fetch *fetch, struct fetch_partition *item)
         .arena = &fetch->request->arena,
     };
     result->err = partition_read(item->partition, &result->read);
+    if (fetch->bound == PARTITION_TO_LEO &&
+        (!result->err || result->err == ERR_OFFSET_OUT_OF_RANGE)) {
+        /* No partition has a follower as yet: who says that it is one is not known here. */
+        log_range_release(&result->read.read.range);
+        result->read.read.range = (struct log_range){0};
+        result->err = ERR_NOT_LEADER_OR_FOLLOWER;
+    }
     fetch->size += (int64_t)result->read.read.range.size;
     fetch->must_answer |= result->err || result->read.diverging_epoch >= 0;
 }
@@ -138,7 +145,7 @@ static void answer_error(struct fetch *fetch, const struct fetch_result *result,
         (result->err == ERR_NOT_LEADER_OR_FOLLOWER || result->err == ERR_FENCED_LEADER_EPOCH)) {
         to->current_leader.leader_id = result->read.leader_id;
         to->current_leader.leader_epoch = result->read.leader_epoch;
-        fetch->hints_leader = true;
+        fetch->hints_leader = fetch->bound != PARTITION_TO_LEO; /* a follower knows the address */
     }
 }
 
@@ -341,6 +348,36 @@ static void refuse(struct request *request, enum err err)
     request_reply(request, response);
 }
 
+/* An isolation level that does not exist fails the request once there is something to read; before
+ * topic ids it is said at each partition. */
+static void refuse_isolation(struct fetch *fetch)
+{
+    struct request *request = fetch->request;
+    drop_ranges(fetch);
+    fetch_plan_end(request, &fetch->plan);
+    const struct fetch_request *body = request->body;
+    struct fetch_response *response = request_response(request);
+    enum err err = ERR_UNKNOWN_SERVER_ERROR;
+    response->error_code = err_to_wire(err);
+    response->session_id = body->session_id;
+    int32_t count = request->version < 13 ? body->topics_count : 0;
+    struct fetch_response_fetchable_topic_response *topics =
+        fetch_response_responses_new(&request->arena, response, count);
+    for (int32_t t = 0; t < count; t++) {
+        topics[t].topic = body->topics[t].topic;
+        struct fetch_response_partition_data *items =
+            fetch_response_fetchable_topic_response_partitions_new(
+                &request->arena, &topics[t], body->topics[t].partitions_count);
+        for (int32_t i = 0; i < topics[t].partitions_count; i++) {
+            items[i].partition_index = body->topics[t].partitions[i].partition;
+            items[i].error_code = err_to_wire(err);
+            items[i].high_watermark = -1;
+            items[i].records.bytes = slice_str("");
+        }
+    }
+    request_reply(request, response);
+}
+
 /* ---- waiting for the session ---- */
 
 static void begin(struct request *request);
@@ -384,8 +421,11 @@ static void begin(struct request *request)
     fetch->size_min =
         fetch->body->min_bytes < fetch->size_max ? fetch->body->min_bytes : fetch->size_max;
     read_all(fetch);
-    if (fetch->body->max_wait_ms <= 0 || !fetch->known_count || fetch->size >= fetch->size_min ||
-        fetch->must_answer)
+    int8_t isolation = fetch->body->isolation_level;
+    if (isolation != READ_UNCOMMITTED && isolation != READ_COMMITTED && fetch->known_count)
+        refuse_isolation(fetch);
+    else if (fetch->body->max_wait_ms <= 0 || !fetch->known_count ||
+             fetch->size >= fetch->size_min || fetch->must_answer)
         finish(fetch);
     else
         park(fetch);

@@ -27,7 +27,7 @@ static struct fetch_partition from_wire(const struct request *request,
     struct fetch_partition partition = {
         .index = from->partition,
         .offset = from->fetch_offset,
-        .current_epoch = from->current_leader_epoch,
+        .current_epoch = from->current_leader_epoch < 0 ? -1 : from->current_leader_epoch,
         .last_fetched_epoch = from->last_fetched_epoch,
         .size_max = from->partition_max_bytes,
         .told_watermark = -1,

@@ -11,7 +11,7 @@
 #include "wire/api.h"
 #include "wire_list_offsets.h"
 
-enum { READ_COMMITTED = 1, DEBUGGING_REPLICA = -2, CONSUMER_REPLICA = -1 };
+enum { READ_UNCOMMITTED = 0, READ_COMMITTED = 1, DEBUGGING_REPLICA = -2, CONSUMER_REPLICA = -1 };
 
 static bool is_known_timestamp(int64_t timestamp, int16_t version)
 {
@@ -86,10 +86,34 @@ static void list_topic(struct request *request, struct named *named,
     to->partitions_count = count;
 }
 
+/* An isolation level that does not exist fails all that is named, as often as it is named. */
+static void refuse_all(struct request *request, struct list_offsets_response *response)
+{
+    const struct list_offsets_request *body = request->body;
+    struct list_offsets_response_list_offsets_topic_response *topics =
+        list_offsets_response_topics_new(&request->arena, response, body->topics_count);
+    for (int32_t t = 0; t < body->topics_count; t++) {
+        topics[t].name = body->topics[t].name;
+        int32_t count = body->topics[t].partitions_count;
+        struct list_offsets_response_list_offsets_partition_response *items =
+            list_offsets_response_list_offsets_topic_response_partitions_new(&request->arena,
+                                                                             &topics[t], count);
+        for (int32_t i = 0; i < count; i++) {
+            items[i].partition_index = body->topics[t].partitions[i].partition_index;
+            items[i].error_code = err_to_wire(ERR_UNKNOWN_SERVER_ERROR);
+        }
+    }
+    request_reply(request, response);
+}
+
 static void handle(struct request *request)
 {
     const struct list_offsets_request *body = request->body;
     struct list_offsets_response *response = request_response(request);
+    if (body->isolation_level != READ_UNCOMMITTED && body->isolation_level != READ_COMMITTED) {
+        refuse_all(request, response);
+        return;
+    }
     struct named named;
     named_init(&named, &request->arena);
     count_names(body, &named);

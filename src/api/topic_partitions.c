@@ -186,11 +186,21 @@ static void refuse(struct request *request, struct describe_topic_partitions_res
     }
 }
 
+/* Where names are given the cursor must be one of them. */
+static bool cursor_is_named(const struct describe_topic_partitions_request *body)
+{
+    for (int32_t i = 0; i < body->topics_count; i++) {
+        if (slice_eq(body->topics[i].name, body->cursor->topic_name))
+            return true;
+    }
+    return body->topics_count == 0;
+}
+
 static void describe(struct request *request)
 {
     const struct describe_topic_partitions_request *body = request->body;
     struct describe_topic_partitions_response *response = request_response(request);
-    if (body->cursor && body->cursor->partition_index < 0) {
+    if (body->cursor && (body->cursor->partition_index < 0 || !cursor_is_named(body))) {
         refuse(request, response);
         request_reply(request, response);
         return;

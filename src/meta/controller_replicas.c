@@ -81,7 +81,7 @@ void controller_elect_leaders(struct controller *c, const struct elect_leaders_r
     wire_init(&wire_elect_leaders_response, response);
     bool type_known =
         request->election_type == ELECT_PREFERRED || request->election_type == ELECT_UNCLEAN;
-    if (!type_known)
+    if (!type_known && request->topic_partitions_count)
         response->error_code = err_to_wire(ERR_INVALID_REQUEST);
     if (request->topic_partitions_count < 0 && !type_known)
         return;

@@ -125,7 +125,7 @@ static enum err find_base(struct legacy_iter *iter, const struct message *wrappe
         return ERR_NONE; /* offset 0: what some old clients sent; the inner ones stand */
     if (wrapper->offset < last)
         return ERR_INVALID_RECORD;
-    iter->base = wrapper->offset - last;
+    iter->base = (int64_t)((uint64_t)wrapper->offset - (uint64_t)last); /* last may be negative */
     return ERR_NONE;
 }
 

@@ -9,7 +9,7 @@ enum err partition_check_leader(const struct partition *partition, int32_t curre
 {
     if (partition->offline)
         return partition->offline;
-    if (current_epoch >= 0 && current_epoch < partition->leader_epoch)
+    if (current_epoch != -1 && current_epoch < partition->leader_epoch)
         return ERR_FENCED_LEADER_EPOCH;
     if (current_epoch > partition->leader_epoch)
         return ERR_UNKNOWN_LEADER_EPOCH;

@@ -101,6 +101,7 @@ def cluster(k):
           port=k.node.controller_port)
     k.ask("DescribeCluster", 1, {"EndpointType": 1}, "brokers on the controller",
           port=k.node.controller_port)
+    k.ask("DescribeCluster", 0, {}, "on the controller", port=k.node.controller_port)
     one = {"Topics": [{"TopicName": "__cluster_metadata", "Partitions": [{"PartitionIndex": 0}]}]}
 
     def quorum(version, label, **options):
@@ -123,10 +124,10 @@ def cluster(k):
     k.each("DescribeLogDirs", {"Topics": []}, "empty")
     k.each("DescribeLogDirs", {"Topics": [{"Topic": "none", "Partitions": [0]}]}, "unknown")
     for kind in (0, 1, 7):
-        for topics in (None, [{"Topic": "cl-a", "Partitions": [0]}],
+        for topics in (None, [], [{"Topic": "cl-a", "Partitions": []}], [{"Topic": "cl-a", "Partitions": [0]}],
                        [{"Topic": "cl-a", "Partitions": [7]}, {"Topic": "no", "Partitions": [0]}]):
             k.each("ElectLeaders", {"ElectionType": kind, "TopicPartitions": topics},
-                   f"{kind} {'all' if topics is None else len(topics)}")
+                   f"{kind} {topics}")
 
     def move(name, replicas, partition=0):
         return {"Topics": [{"Name": name, "Partitions": [
@@ -153,6 +154,9 @@ def security(k):
            "PrincipalFilter": None, "HostFilter": None, "Operation": 1, "PermissionType": 1}
     k.each("DescribeAcls", acl, "any")
     k.each("DescribeAcls", {**acl, "Operation": 0}, "unknown operation")
+    for field in ("ResourceTypeFilter", "PatternTypeFilter", "Operation", "PermissionType"):
+        k.ask("DescribeAcls", 3, {**acl, field: 99}, f"{field} 99")
+        k.ask("DeleteAcls", 3, {"Filters": [{**acl, field: -1}]}, f"{field} -1")
     k.each("CreateAcls", {"Creations": [{"ResourceType": 2, "ResourceName": "t",
                                          "Principal": "User:a", "Host": "*", "Operation": 3,
                                          "PermissionType": 3}]}, "one")

@@ -187,12 +187,19 @@ def fetch(k):
     k.each("Fetch", fetch_of("f-none", NOBODY, 0), "unknown")
     k.each("Fetch", fetch_of("f-a", tid, 0, partition=5), "unknown partition")
     k.each("Fetch", fetch_of("f-a", tid, 0, IsolationLevel=1), "committed")
+    for level in (2, -1):
+        k.each("Fetch", fetch_of("f-a", tid, 0, IsolationLevel=level), f"isolation level {level}")
+    for replica in (0, 1, -2, -3):
+        follower = fetch_of("f-a", tid, 0)
+        k.each("Fetch", {**follower, "ReplicaId": replica}, f"replica {replica}", high=14)
+        k.each("Fetch", {**follower, "ReplicaState": {"ReplicaId": replica, "ReplicaEpoch": -1}},
+               f"replica {replica}", low=15)
     k.each("Fetch", fetch_of("f-a", tid, 0, MaxBytes=10), "small limit")
     k.each("Fetch", fetch_of("f-a", tid, 0, MaxBytes=0), "no bytes")
     zero = fetch_of("f-a", tid, 0)
     zero["Topics"][0]["Partitions"][0]["PartitionMaxBytes"] = 0
     k.each("Fetch", zero, "no partition bytes")
-    for epoch in (0, 5, -1):
+    for epoch in (0, 5, -1, -2):
         fenced = fetch_of("f-a", tid, 0)
         fenced["Topics"][0]["Partitions"][0]["CurrentLeaderEpoch"] = epoch
         k.each("Fetch", fenced, f"leader epoch {epoch}", low=9)
@@ -211,8 +218,10 @@ def fetch(k):
         {"Topic": "f-none", "Partitions": [{"Partition": 0, "LeaderEpoch": 0}]},
         {"Topic": "f-a", "Partitions": [{"Partition": 4, "LeaderEpoch": 0},
                                         {"Partition": 0, "LeaderEpoch": -1}]}]}, "unknown")
-    k.ask("OffsetForLeaderEpoch", 4, {"Topics": [{"Topic": "f-a", "Partitions": [
-        {"Partition": 0, "CurrentLeaderEpoch": 9, "LeaderEpoch": 0}]}]}, "current epoch 9")
+    for current in (9, -2):
+        k.ask("OffsetForLeaderEpoch", 4, {"Topics": [{"Topic": "f-a", "Partitions": [
+            {"Partition": 0, "CurrentLeaderEpoch": current, "LeaderEpoch": 0}]}]},
+            f"current epoch {current}")
 
 
 def sessions(k):
@@ -266,6 +275,8 @@ def offsets(k):
     k.each("ListOffsets", list_of("o-a", -1, partition=3), "unknown partition")
     k.each("ListOffsets", list_of("o-a", -1, epoch=0), "epoch 0", low=4)
     k.each("ListOffsets", list_of("o-a", -1, epoch=4), "epoch 4", low=4)
+    k.each("ListOffsets", list_of("o-a", -1, epoch=-2), "epoch -2", low=4)
+    k.each("ListOffsets", list_of("o-a", -1, isolation=2), "isolation level 2")
     twice = list_of("o-a", -1)
     twice["Topics"][0]["Partitions"] *= 2
     k.each("ListOffsets", twice, "twice")

@@ -72,6 +72,9 @@ def metadata(k):
                                                              "PartitionIndex": 2}}, "cursor")
     k.ask("DescribeTopicPartitions", 0, {**limit, "Cursor": {"TopicName": "md-b",
                                                              "PartitionIndex": -1}}, "bad cursor")
+    for name in ("md-", "md-c", "zz"):
+        k.ask("DescribeTopicPartitions", 0, {**limit, "Cursor": {
+            "TopicName": name, "PartitionIndex": 0}}, f"cursor {name}")
     k.ask("DescribeTopicPartitions", 0, {**limit, "ResponsePartitionLimit": 0}, "no limit")
 
 
