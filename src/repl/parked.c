@@ -109,6 +109,11 @@ void watch_moved(struct watch_set *set, enum watch_class class, int64_t offset, 
     }
 }
 
+bool watch_any(const struct watch_set *set, enum watch_class class)
+{
+    return !list_empty(&set->lists[class]);
+}
+
 void watch_all(struct watch_set *set, struct list *woken)
 {
     for (int i = 0; i < WATCH_CLASS_COUNT; i++) {

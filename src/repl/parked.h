@@ -78,6 +78,8 @@ void watch_remove(struct watch *watch);
  * `woken`. */
 void watch_moved(struct watch_set *set, enum watch_class class, int64_t offset, int64_t bytes,
                  struct list *woken);
+/* True when somebody waits for the class's offset. */
+bool watch_any(const struct watch_set *set, enum watch_class class);
 /* An event that ends every wait on this partition. */
 void watch_all(struct watch_set *set, struct list *woken);
 

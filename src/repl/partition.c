@@ -68,16 +68,26 @@ static int64_t watermark_bound(const struct partition *partition)
     return bound;
 }
 
-/* Lock held. `bytes`: what the move makes visible. */
-static void advance(struct partition *partition, int64_t bytes, struct list *woken)
+/* Tells those who wait that what lies in [before, now) became visible. Lock held. */
+static void tell_moved(struct partition *partition, enum watch_class class, int64_t before,
+                       int64_t now, struct list *woken)
 {
-    int64_t stable = log_last_stable(partition->log);
-    if (!log_set_high_watermark(partition->log, watermark_bound(partition)))
+    if (now <= before || !watch_any(&partition->watches, class))
         return;
-    watch_moved(&partition->watches, WATCH_HW, log_high_watermark(partition->log), bytes, woken);
-    int64_t stable_now = log_last_stable(partition->log);
-    if (stable_now > stable)
-        watch_moved(&partition->watches, WATCH_LSO, stable_now, bytes, woken);
+    watch_moved(&partition->watches, class, now, log_bytes_between(partition->log, before, now),
+                woken);
+}
+
+/* Lock held. An append moves no last stable offset by itself: what it adds lies at or above the
+ * high watermark, and so does a marker that ends a transaction. */
+static void advance(struct partition *partition, struct list *woken)
+{
+    struct log *log = partition->log;
+    int64_t stable = log_last_stable(log), visible = log_high_watermark(log);
+    if (!log_set_high_watermark(log, watermark_bound(partition)))
+        return;
+    tell_moved(partition, WATCH_HW, visible, log_high_watermark(log), woken);
+    tell_moved(partition, WATCH_LSO, stable, log_last_stable(log), woken);
 }
 
 enum err partition_set_state(struct partition *partition, const struct partition_state *state)
@@ -100,7 +110,7 @@ enum err partition_set_state(struct partition *partition, const struct partition
     if (changed)
         watch_all(&partition->watches, &woken);
     if (state->leading && partition->log)
-        advance(partition, INT64_MAX / 2, &woken);
+        advance(partition, &woken);
     lock_release(&partition->lock);
     parked_post(&woken);
     return err;
@@ -118,7 +128,7 @@ void partition_set_config(struct partition *partition, const struct topic_config
         if (log_flush_due(partition->log))
             partition_flush(partition);
         if (partition->leading)
-            advance(partition, INT64_MAX / 2, &woken);
+            advance(partition, &woken);
     }
     lock_release(&partition->lock);
     parked_post(&woken);
@@ -172,7 +182,7 @@ static void flush_run(struct io_job *job)
     if (err)
         watch_all(&partition->watches, &woken); /* the folder failed: nobody waits for it */
     else if (partition->log && partition->leading)
-        advance(partition, INT64_MAX / 2, &woken);
+        advance(partition, &woken);
     if (!err && partition->log && log_flush_due(partition->log))
         partition_flush(partition);
     lock_release(&partition->lock);
@@ -228,13 +238,12 @@ enum err partition_append(struct partition *partition, struct partition_append *
     if (!err) {
         /* A repeat, too: the flush of the first one may have failed on a full disk, or been made up
          * for by the folder's background job, which moves no high watermark. */
-        bool repeat = append->appended.duplicate;
-        int64_t bytes = repeat ? INT64_MAX / 2 : (int64_t)append->batches.size;
-        if (!repeat)
-            watch_moved(&partition->watches, WATCH_LEO, log_end(partition->log), bytes, &woken);
+        if (!append->appended.duplicate)
+            watch_moved(&partition->watches, WATCH_LEO, log_end(partition->log),
+                        (int64_t)append->batches.size, &woken);
         if (log_flush_due(partition->log))
             partition_flush(partition);
-        advance(partition, bytes, &woken);
+        advance(partition, &woken);
         append->offset_next = append->appended.offset_last + 1;
         append->high_watermark = log_high_watermark(partition->log);
         append->flush_waits =

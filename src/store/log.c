@@ -75,6 +75,7 @@ enum err log_open(const struct log_open_options *options, struct log **ret_log)
     log->name = mem_printf("%s-%d", log->topic, log->partition);
     log->config = options->config;
     log->bound_offset = -1;
+    log->aborted_end = INT64_MAX;
     log->serial = __atomic_add_fetch(&serial_last, 1, __ATOMIC_RELAXED);
     list_init(&log->dirty_link);
     producer_state_init(&log->producers);
@@ -251,6 +252,9 @@ int64_t log_recovery_point(const struct log *log)
 int64_t log_last_stable(const struct log *log)
 {
     int64_t unstable = producer_state_first_unstable(&log->producers);
+    /* DeleteRecords may go past the beginning of an open transaction. */
+    if (unstable >= 0 && unstable < log->start)
+        unstable = log->start;
     return unstable >= 0 && unstable < log->high_watermark ? unstable : log->high_watermark;
 }
 
@@ -273,7 +277,7 @@ bool log_set_high_watermark(struct log *log, int64_t offset)
     if (offset == log->high_watermark)
         return false;
     log->high_watermark = offset;
-    if (log->producers.ended_count)
+    if (log->producers.ended.count)
         producer_state_settle(&log->producers, offset);
     return true;
 }
@@ -290,6 +294,8 @@ void log_add_segment(struct log *log, struct segment *segment)
     }
     ENSURE(!log->segment_count || log_active(log)->base < segment->base);
     log->segments[log->segment_count++] = segment;
+    if (!segment->txn_known || segment->txn_count)
+        log->aborted_end = INT64_MAX;
     log->size += segment->size;
 }
 

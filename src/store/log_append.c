@@ -242,7 +242,7 @@ static enum err write_batches(struct log *log, struct appending *a)
     if (!err)
         err = segment_load_times(segment, log->config.index_interval);
     if (!err && a->changes.end_count) {
-        err = txn_index_load(segment);
+        err = log_load_aborted(log, segment);
         if (!err)
             err = log_index_aborted(log, segment, &a->changes);
     }

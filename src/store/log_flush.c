@@ -3,8 +3,10 @@
  *
  * The recovery point moves when all bytes below it are synced, and with them the indexes of the
  * segments that lie wholly below it and the producer snapshots at their ends: recovery does not
- * look at those again. The active segment's indexes are not synced: recovery looks at each of their
- * entries. They are once it was rolled, even if its bytes were flushed before. The leader epochs
+ * look at those again. The active segment's offset and time index are not synced: recovery looks at
+ * each of their entries. They are once it was rolled, even if its bytes were flushed before. Its
+ * transaction index is: which transactions were aborted below the recovery point is known from
+ * nothing else. The leader epochs
  * are written out first, because recovery finds only the epochs after the recovery point in
  * batches. The names of new files are synced with them, and that of a new folder: bytes without a
  * name are lost. One fdatasync serves all who wait (group commit): whoever waits for an offset asks
@@ -43,10 +45,11 @@ static void encode_epochs(struct log *log, struct log_flush *flush)
 static enum err pin_files(struct segment *segment, bool bytes, bool rolled, uint8_t *ret_pinned)
 {
     *ret_pinned = 0;
-    for (int kind = bytes ? SEGMENT_LOG : SEGMENT_INDEX; kind < SEGMENT_FILE_COUNT; kind++) {
-        if (kind != SEGMENT_LOG && !rolled)
-            break;
-        if (kind == SEGMENT_TXN_INDEX && segment->txn_known && !segment->txn_count)
+    for (int kind = 0; kind < SEGMENT_FILE_COUNT; kind++) {
+        bool index = kind == SEGMENT_INDEX || kind == SEGMENT_TIME_INDEX;
+        if (kind == SEGMENT_LOG ? !bytes : index && !rolled)
+            continue;
+        if (kind == SEGMENT_TXN_INDEX && !segment->txn_unsynced)
             continue;
         int fd;
         enum err err = log_file_pin(&segment->files[kind], false, &fd);
@@ -79,6 +82,7 @@ static void pin_segments(struct log *log, struct log_flush *flush)
         /* A flush that fails sets it again. */
         if (rolled)
             segment->index_unsynced = false;
+        segment->txn_unsynced = false;
         flush->segments[flush->count++] = segment_ref(segment);
     }
 }
@@ -151,7 +155,7 @@ static void end_flush(struct log_flush *flush, bool failed)
             if (flush->pinned[i] & 1u << kind)
                 log_file_unpin(&segment->files[kind]);
         if (failed)
-            segment->index_unsynced = true;
+            segment->index_unsynced = segment->txn_unsynced = true;
         segment_unref(segment);
     }
     mem_free(flush->epochs);

@@ -48,6 +48,9 @@ struct log {
 
     struct producer_state producers;
     struct verifications verifications;
+    /* No segment of this base or above has aborted transactions; INT64_MAX: that is not known. Set
+     * to it by whoever adds a segment with a transaction index. */
+    int64_t aborted_end;
     int64_t *snapshots; /* offsets of the snapshot files, rising */
     uint32_t snapshot_count, snapshot_capacity;
 
@@ -113,9 +116,18 @@ enum err log_producer_input(struct slice bytes, int64_t offset_first,
  * ends go into that segment's index. */
 enum err log_producer_replay(struct log *log, const struct producer_input *input,
                              struct segment *txn_segment);
-/* Appends the aborted ones of `changes` to the segment's transaction index. */
+/* Fills the segment's transaction index, which is empty, from its batches and the state before it;
+ * log->producers stays. */
+enum err log_producers_index_aborted(struct log *log, struct segment *segment);
+
+/* ---- aborted transactions (log_aborted.c) -----------------------------------------------------
+ */
+
+/* Appends the aborted ones of `changes` to the segment's transaction index, which is loaded. */
 enum err log_index_aborted(struct log *log, struct segment *segment,
                            const struct producer_changes *changes);
+/* txn_index_load; a damaged index is made again. */
+enum err log_load_aborted(struct log *log, struct segment *segment);
 
 /* ---- loading (log_recover.c) ------------------------------------------------------------------
  */

@@ -11,7 +11,6 @@
 #include "record/records.h"
 #include "store/log_internal.h"
 #include "store/producer_snapshot.h"
-#include "store/txn_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,26 +120,6 @@ enum err log_producer_input(struct slice bytes, int64_t offset_first,
     return ERR_NONE;
 }
 
-enum err log_index_aborted(struct log *log, struct segment *segment,
-                           const struct producer_changes *changes)
-{
-    for (uint32_t i = 0; i < changes->end_count; i++) {
-        const struct producer_end *end = &changes->ends[i];
-        if (!end->abort)
-            continue;
-        struct txn_index_entry entry = {
-            .producer_id = end->txn.producer_id,
-            .offset_first = end->txn.offset_first,
-            .offset_last = end->txn.offset_last,
-            .last_stable = producer_changes_last_stable(changes, &log->producers, end),
-        };
-        enum err err = txn_index_append(segment, &entry);
-        if (err)
-            return err;
-    }
-    return ERR_NONE;
-}
-
 enum err log_producer_replay(struct log *log, const struct producer_input *input,
                              struct segment *txn_segment)
 {
@@ -188,7 +167,8 @@ static enum err load_snapshot(struct log *log, int64_t offset_end, int64_t *ret_
 }
 
 static enum err replay_batch(struct log *log, struct segment_scan *scan,
-                             const struct batch_info *info, uint32_t position)
+                             const struct batch_info *info, uint32_t position,
+                             struct segment *txn_segment)
 {
     if (info->magic < 2)
         return ERR_NONE;
@@ -203,11 +183,11 @@ static enum err replay_batch(struct log *log, struct segment_scan *scan,
     mem_free(owned);
     if (err == ERR_NOT_FOUND)
         return ERR_NONE;
-    return err ? err : log_producer_replay(log, &input, NULL);
+    return err ? err : log_producer_replay(log, &input, txn_segment);
 }
 
 static enum err replay_segment(struct log *log, struct segment *segment, int64_t from,
-                               int64_t offset_end, uint8_t *window)
+                               int64_t offset_end, uint8_t *window, struct segment *txn_segment)
 {
     uint32_t position = 0;
     struct batch_info info;
@@ -227,7 +207,7 @@ static enum err replay_segment(struct log *log, struct segment *segment, int64_t
     while (!(err = segment_scan_next(&scan, &info, &position))) {
         if (info.offset_base >= offset_end)
             break;
-        err = replay_batch(log, &scan, &info, position);
+        err = replay_batch(log, &scan, &info, position, txn_segment);
         if (err)
             break;
     }
@@ -260,7 +240,7 @@ static enum err replay_tail(struct log *log, int64_t offset_end)
     for (uint32_t i = first; i < log->segment_count && !err; i++) {
         if (log->segments[i]->base >= offset_end)
             break;
-        err = replay_segment(log, log->segments[i], from, offset_end, window);
+        err = replay_segment(log, log->segments[i], from, offset_end, window, NULL);
     }
     mem_free(window);
     return err;
@@ -315,9 +295,23 @@ enum err log_producers_rebuild(struct log *log, int64_t offset_end)
     for (uint32_t i = log_segment_index(log, from); i < log->segment_count && !err; i++) {
         if (log->segments[i]->base >= offset_end)
             break;
-        err = replay_segment(log, log->segments[i], from, offset_end, window);
+        err = replay_segment(log, log->segments[i], from, offset_end, window, NULL);
     }
     mem_free(window);
+    return err;
+}
+
+enum err log_producers_index_aborted(struct log *log, struct segment *segment)
+{
+    struct producer_state live = log->producers;
+    producer_state_init(&log->producers);
+    uint8_t *window = mem_alloc(SEGMENT_SCAN_HEAP);
+    enum err err = log_producers_rebuild(log, segment->base);
+    if (!err)
+        err = replay_segment(log, segment, segment->base, INT64_MAX, window, segment);
+    mem_free(window);
+    producer_state_fini(&log->producers);
+    log->producers = live;
     return err;
 }
 

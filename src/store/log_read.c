@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "os/io.h"
 #include "store/log_internal.h"
-#include "store/txn_index.h"
 
 /* ---- recent batches ---------------------------------------------------------------------------
  */
@@ -268,95 +267,4 @@ int64_t log_bytes_between(struct log *log, int64_t offset, int64_t offset_end)
         size += to > from ? to - from : 0;
     }
     return size;
-}
-
-/* ---- aborted transactions ---------------------------------------------------------------------
- */
-
-/* An offset at or above all that lies in the range, as the index tells it. */
-static enum err upper_bound(struct log *log, const struct log_read *read, int64_t *ret_offset)
-{
-    struct segment *segment = read->range.file->segment;
-    *ret_offset = read->offset_end;
-    enum err err = segment_open_indexes(segment, log->config.index_interval);
-    if (err || !index_count(&segment->offsets))
-        return err;
-    struct log_file *file = &segment->files[SEGMENT_INDEX];
-    int fd = -1;
-    if (segment->offsets.file_count)
-        err = log_file_pin(file, false, &fd);
-    if (err)
-        return err;
-    bool any = false;
-    struct index_position found;
-    err = offset_index_at_position(&segment->offsets, log->io, fd, segment->base,
-                                   (uint32_t)(read->range.position + (int64_t)read->range.size),
-                                   &any, &found);
-    if (fd >= 0)
-        log_file_unpin(file);
-    /* A wrong entry here would hide aborted transactions; the other bound is only less tight. */
-    if (err == ERR_CORRUPT || (!err && any && !segment_entry_fits(segment, found)))
-        return segment_mend_indexes(segment, log->config.index_interval);
-    if (!err && any && found.offset < *ret_offset)
-        *ret_offset = found.offset;
-    return err;
-}
-
-struct aborted_list {
-    struct arena *arena;
-    struct log_aborted *items;
-    int32_t count, capacity;
-};
-
-static void add_aborted(struct aborted_list *list, const struct txn_index_entry *entry)
-{
-    if (list->count == list->capacity) {
-        int32_t capacity = list->capacity ? list->capacity * 2 : 8;
-        struct log_aborted *items = arena_array(list->arena, (size_t)capacity, sizeof *items);
-        if (list->count)
-            memcpy(items, list->items, (size_t)list->count * sizeof *items);
-        list->items = items;
-        list->capacity = capacity;
-    }
-    list->items[list->count++] = (struct log_aborted){entry->producer_id, entry->offset_first};
-}
-
-/* Adds the entries of one segment; *ret_done when no later segment can have more. */
-static enum err collect(struct segment *segment, int64_t offset, int64_t offset_end,
-                        struct aborted_list *list, bool *ret_done)
-{
-    enum { CHUNK = 64 };
-    enum err err = txn_index_load(segment);
-    for (uint32_t at = 0; !err && at < segment->txn_count && !*ret_done;) {
-        struct txn_index_entry entries[CHUNK];
-        uint32_t count = segment->txn_count - at < CHUNK ? segment->txn_count - at : CHUNK;
-        err = txn_index_read(segment, at, count, entries);
-        for (uint32_t i = 0; !err && i < count && !*ret_done; i++) {
-            if (entries[i].offset_last >= offset && entries[i].offset_first < offset_end)
-                add_aborted(list, &entries[i]);
-            *ret_done = entries[i].last_stable >= offset_end;
-        }
-        at += count;
-    }
-    return err;
-}
-
-enum err log_aborted_for(struct log *log, const struct log_read *read, struct arena *arena,
-                         struct log_aborted **ret_list, int32_t *ret_count)
-{
-    struct aborted_list list = {.arena = arena};
-    enum err err = ERR_NONE;
-    if (read->range.size) {
-        int64_t offset_end;
-        err = upper_bound(log, read, &offset_end);
-        bool done = false;
-        for (uint32_t i = log_segment_index(log, read->range.file->segment->base);
-             !err && !done && i < log->segment_count; i++)
-            err = collect(log->segments[i], read->offset, offset_end, &list, &done);
-    }
-    if (err)
-        return log_check(log, err, "transaction index");
-    *ret_list = list.items;
-    *ret_count = list.count;
-    return ERR_NONE;
 }

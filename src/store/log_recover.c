@@ -38,6 +38,7 @@ static enum err add_found(struct log *log, int64_t base)
         return err;
     }
     segment->size = (uint32_t)stat.size;
+    segment->txn_known = true; /* unless a file of it follows */
     log_add_segment(log, segment);
     return ERR_NONE;
 }
@@ -52,6 +53,9 @@ static enum err take_in(struct log *log, char **names, size_t count)
             err = add_found(log, offset);
         else if (segment_parse_name(names[i], ".snapshot", &offset))
             log_snapshot_add(log, offset);
+        else if (segment_parse_name(names[i], ".txnindex", &offset) && log->segment_count &&
+                 log_active(log)->base == offset)
+            log_active(log)->txn_known = false;
         if (err)
             return err;
     }
@@ -131,7 +135,8 @@ static enum err cut_index(struct segment *segment, enum segment_file kind, struc
     return err;
 }
 
-/* Where the walk begins: at the batch of the last index entry below the recovery point. */
+/* Where the walk begins: at the batch of the last index entry below the recovery point, if the
+ * transaction index, which is synced up to there, is sound. */
 static enum err trusted_position(struct segment *segment, int64_t recovery_point,
                                  uint32_t *ret_position)
 {
@@ -149,6 +154,9 @@ static enum err trusted_position(struct segment *segment, int64_t recovery_point
     struct index_position last = offset_index_last(&segment->offsets, segment->base);
     if (!index_count(&segment->offsets) || !entry_is_right(segment, last))
         return ERR_NOT_FOUND;
+    err = txn_index_check(segment);
+    if (err)
+        return err;
     err = cut_index(segment, SEGMENT_TIME_INDEX, &segment->times, INDEX_KEY_I32_8,
                     last.offset - segment->base);
     if (!err)
@@ -295,6 +303,7 @@ static enum err recover_segment(struct recovery *r, int64_t recovery_point)
         return err;
     r->log->size += segment->size;
     segment->index_unsynced = true;
+    segment->txn_unsynced = segment->txn_count > 0;
     err = segment_write_indexes(segment, true);
     return tolerable(err) ? ERR_NONE : err;
 }

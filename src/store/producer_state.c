@@ -20,7 +20,13 @@
 
 void producer_state_init(struct producer_state *state)
 {
-    *state = (struct producer_state){.open_first = -1};
+    *state = (struct producer_state){0};
+}
+
+static void txns_fini(struct producer_txns *txns)
+{
+    mem_free(txns->items);
+    *txns = (struct producer_txns){0};
 }
 
 void producer_state_clear(struct producer_state *state)
@@ -28,7 +34,8 @@ void producer_state_clear(struct producer_state *state)
     for (size_t i = 0; i < map_count(&state->producers); i++)
         mem_free(map_at(&state->producers, i));
     map_fini(&state->producers);
-    mem_free(state->ended);
+    txns_fini(&state->open);
+    txns_fini(&state->ended);
     producer_state_init(state);
 }
 
@@ -52,17 +59,44 @@ struct producer *producer_state_at(const struct producer_state *state, uint32_t 
     return map_at(&state->producers, index);
 }
 
-/* Open transactions are few; their least first offset is looked up again only when one ended. */
-static void find_open_first(struct producer_state *state)
+/* ---- transactions -----------------------------------------------------------------------------
+ */
+
+static void txns_insert(struct producer_txns *txns, uint32_t at, struct producer_txn txn)
 {
-    state->open_first = -1;
-    if (!state->open_count)
-        return;
-    for (uint32_t i = 0; i < producer_state_count(state); i++) {
-        int64_t first = producer_state_at(state, i)->txn_offset_first;
-        if (first >= 0 && (state->open_first < 0 || first < state->open_first))
-            state->open_first = first;
+    if (txns->count == txns->capacity) {
+        txns->capacity = txns->capacity ? txns->capacity * 2 : 4;
+        txns->items = mem_realloc(txns->items, txns->capacity * sizeof *txns->items);
     }
+    memmove(txns->items + at + 1, txns->items + at, (txns->count - at) * sizeof *txns->items);
+    txns->items[at] = txn;
+    txns->count++;
+}
+
+static void txns_remove(struct producer_txns *txns, uint32_t at)
+{
+    txns->count--;
+    memmove(txns->items + at, txns->items + at + 1, (txns->count - at) * sizeof *txns->items);
+    if (!txns->count)
+        txns_fini(txns);
+}
+
+/* Appends come in order of offset, so that the place is nearly always the end. */
+static void open_txn(struct producer_state *state, int64_t producer_id, int64_t offset_first)
+{
+    uint32_t at = state->open.count;
+    while (at && state->open.items[at - 1].offset_first > offset_first)
+        at--;
+    txns_insert(&state->open, at, (struct producer_txn){producer_id, offset_first, -1});
+}
+
+static void close_txn(struct producer_state *state, int64_t producer_id)
+{
+    for (uint32_t i = 0; i < state->open.count; i++)
+        if (state->open.items[i].producer_id == producer_id) {
+            txns_remove(&state->open, i);
+            return;
+        }
 }
 
 void producer_state_put(struct producer_state *state, const struct producer *producer)
@@ -78,34 +112,30 @@ void producer_state_put(struct producer_state *state, const struct producer *pro
     *kept = *producer;
     if (open_before == kept->txn_offset_first)
         return;
-    state->open_count += (uint32_t)(kept->txn_offset_first >= 0) - (uint32_t)(open_before >= 0);
     if (open_before >= 0)
-        find_open_first(state);
-    else if (state->open_first < 0 || kept->txn_offset_first < state->open_first)
-        state->open_first = kept->txn_offset_first;
+        close_txn(state, kept->id);
+    if (kept->txn_offset_first >= 0)
+        open_txn(state, kept->id, kept->txn_offset_first);
 }
 
 int64_t producer_state_first_unstable(const struct producer_state *state)
 {
-    int64_t first = state->open_first;
-    for (uint32_t i = 0; i < state->ended_count; i++)
-        if (first < 0 || state->ended[i].offset_first < first)
-            first = state->ended[i].offset_first;
+    int64_t first = state->open.count ? state->open.items[0].offset_first : -1;
+    for (uint32_t i = 0; i < state->ended.count; i++)
+        if (first < 0 || state->ended.items[i].offset_first < first)
+            first = state->ended.items[i].offset_first;
     return first;
 }
 
 void producer_state_settle(struct producer_state *state, int64_t high_watermark)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < state->ended_count; i++)
-        if (state->ended[i].offset_last >= high_watermark)
-            state->ended[kept++] = state->ended[i];
-    state->ended_count = kept;
-    if (!kept) {
-        mem_free(state->ended);
-        state->ended = NULL;
-        state->ended_capacity = 0;
-    }
+    for (uint32_t i = 0; i < state->ended.count; i++)
+        if (state->ended.items[i].offset_last >= high_watermark)
+            state->ended.items[kept++] = state->ended.items[i];
+    state->ended.count = kept;
+    if (!kept)
+        txns_fini(&state->ended);
 }
 
 void producer_state_expire(struct producer_state *state, int64_t now_ms, int64_t expiry_ms)
@@ -307,13 +337,8 @@ void producer_changes_apply(const struct producer_changes *changes, struct produ
 {
     for (uint32_t i = 0; i < changes->count; i++)
         producer_state_put(state, &changes->items[i]);
-    for (uint32_t i = 0; i < changes->end_count; i++) {
-        if (state->ended_count == state->ended_capacity) {
-            state->ended_capacity = state->ended_capacity ? state->ended_capacity * 2 : 4;
-            state->ended = mem_realloc(state->ended, state->ended_capacity * sizeof *state->ended);
-        }
-        state->ended[state->ended_count++] = changes->ends[i].txn;
-    }
+    for (uint32_t i = 0; i < changes->end_count; i++)
+        txns_insert(&state->ended, state->ended.count, changes->ends[i].txn);
 }
 
 static bool is_changed(const struct producer_changes *changes, int64_t id)
@@ -335,12 +360,13 @@ int64_t producer_changes_last_stable(const struct producer_changes *changes,
             (first < 0 || producer->txn_offset_first < first))
             first = producer->txn_offset_first;
     }
-    if (state->open_count)
-        for (uint32_t i = 0; i < producer_state_count(state); i++) {
-            const struct producer *producer = producer_state_at(state, i);
-            if (producer->txn_offset_first >= 0 && !is_changed(changes, producer->id) &&
-                (first < 0 || producer->txn_offset_first < first))
-                first = producer->txn_offset_first;
-        }
+    for (uint32_t i = 0; i < state->open.count; i++) {
+        const struct producer_txn *txn = &state->open.items[i];
+        if (txn->producer_id == end->txn.producer_id || is_changed(changes, txn->producer_id))
+            continue;
+        if (first < 0 || txn->offset_first < first)
+            first = txn->offset_first;
+        break; /* they are in order */
+    }
     return first < 0 ? end->txn.offset_last + 1 : first;
 }

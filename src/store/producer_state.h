@@ -33,20 +33,21 @@ struct producer {
     struct producer_batch batches[PRODUCER_BATCHES]; /* oldest first */
 };
 
-/* An ended transaction whose marker lies at or above the high watermark. */
 struct producer_txn {
     int64_t producer_id;
     int64_t offset_first;
-    int64_t offset_last; /* of the marker */
+    int64_t offset_last; /* of the marker; -1 while it is open */
+};
+
+struct producer_txns {
+    struct producer_txn *items;
+    uint32_t count, capacity;
 };
 
 struct producer_state {
-    struct map producers; /* id -> struct producer; not initialized while `count` is 0 */
-    struct producer_txn *ended;
-    uint32_t ended_count, ended_capacity;
-    /* First offset of the oldest open transaction; -1: none. */
-    int64_t open_first;
-    uint32_t open_count;
+    struct map producers;       /* id -> struct producer; not initialized while `count` is 0 */
+    struct producer_txns open;  /* in order of offset_first */
+    struct producer_txns ended; /* whose marker lies at or above the high watermark */
 };
 
 void producer_state_init(struct producer_state *state);
@@ -82,7 +83,7 @@ struct producer_input {
     bool marker; /* control batch that ends a transaction */
     bool abort;
     int32_t coordinator_epoch;
-    bool strict_epoch; /* a marker of transaction.version 2 */
+    bool strict_epoch;                       /* a marker of transaction.version 2 */
     const struct verification *verification; /* under way for this producer; NULL: none */
 };
 

@@ -42,6 +42,7 @@ struct segment {
     bool times_known;    /* max_timestamp is known */
     bool txn_known;      /* txn_count is known */
     bool index_files;    /* the index files are there */
+    bool txn_unsynced;   /* entries of .txnindex may be in memory of the system only */
     bool index_unsynced; /* rolled, and its indexes may be in memory of the system only */
     struct file_cache *cache;
     struct log_path *path;

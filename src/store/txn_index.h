@@ -19,9 +19,14 @@ struct txn_index_entry {
  * makes it again). */
 enum err txn_index_load(struct segment *segment);
 enum err txn_index_append(struct segment *segment, const struct txn_index_entry *entry);
-/* Reads `count` entries from `at` on. */
+/* Reads `count` entries from `at` on. ERR_CORRUPT: one of them cannot be of this segment, or they
+ * are out of order. */
 enum err txn_index_read(struct segment *segment, uint32_t at, uint32_t count,
                         struct txn_index_entry *ret_entries);
+/* The first entry whose marker lies at or above `offset`; txn_count: none does. */
+enum err txn_index_find(struct segment *segment, int64_t offset, uint32_t *ret_at);
+/* Reads all of it: for recovery. ERR_CORRUPT as above. */
+enum err txn_index_check(struct segment *segment);
 /* Keeps entries whose marker lies below `offset_next`. */
 enum err txn_index_truncate(struct segment *segment, int64_t offset_next);
 

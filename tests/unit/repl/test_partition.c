@@ -299,9 +299,61 @@ static void transactions_are_verified_and_ended(void **state)
     end(&f);
 }
 
+static void resumed(struct parked *parked)
+{
+    (void)parked;
+}
+
+/* A marker makes the whole transaction visible to read_committed fetches at once: they count all of
+ * it towards fetch.min.bytes, and nothing while it is open. */
+static void a_marker_shows_the_whole_transaction(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    struct loop *loop = loop_start(f.io, "test");
+    struct buf batch;
+    buf_init(&batch);
+    struct builder b;
+    struct builder_options options = BUILDER_DEFAULTS;
+    options.producer_id = 7;
+    options.producer_epoch = 0;
+    options.base_sequence = 0;
+    options.transactional = true;
+    builder_begin(&b, &batch, &options);
+    for (int i = 0; i < 50; i++)
+        builder_append(&b, 1000, slice_str("key"), slice_str("value"));
+    assert_int_equal(builder_end(&b), ERR_NONE);
+    struct parked committed, uncommitted;
+    parked_init(&committed, loop, (int64_t)batch.size, resumed);
+    parked_init(&uncommitted, loop, (int64_t)batch.size, resumed);
+    struct watch lso = {.parked = &committed, .offset = WATCH_BYTES};
+    struct watch hw = {.parked = &uncommitted, .offset = WATCH_BYTES};
+    list_init(&lso.link);
+    list_init(&hw.link);
+    assert_true(partition_watch(f.partition, WATCH_LSO, &lso, 0, 3));
+    assert_true(partition_watch(f.partition, WATCH_HW, &hw, 0, 3));
+    struct partition_append append = {.origin = LOG_CLIENT, .batches = buf_slice(&batch)};
+    assert_int_equal(partition_verify_begin(f.partition, 7, 0, 0, true, &append.guard), ERR_NONE);
+    assert_int_equal(partition_append(f.partition, &append), ERR_NONE);
+    assert_int_equal(atomic_load(&uncommitted.missing), 0);
+    assert_int_equal(atomic_load(&committed.missing), (int64_t)batch.size);
+    struct partition_marker marker = {.producer_id = 7, .producer_epoch = 1};
+    struct partition_append marked;
+    assert_int_equal(partition_append_marker(f.partition, &marker, &marked), ERR_NONE);
+    int64_t marker_size = log_size(f.log) - (int64_t)batch.size;
+    assert_int_equal(atomic_load(&committed.missing), -marker_size);
+    partition_unwatch(f.partition, &lso);
+    partition_unwatch(f.partition, &hw);
+    loop_stop(loop); /* both were posted */
+    buf_fini(&batch);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_marker_shows_the_whole_transaction),
         cmocka_unit_test(transactions_are_verified_and_ended),
         cmocka_unit_test(the_only_replica_commits_at_once),
         cmocka_unit_test(epochs_fence),

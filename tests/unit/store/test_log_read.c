@@ -91,43 +91,6 @@ static void ranges_outlive_the_log(void **state)
     log_range_release(&r.range); /* empty by now */
 }
 
-static void aborted_transactions_are_listed(void **state)
-{
-    struct store_fixture *f = *state;
-    store_golden(f, "txn-0");
-    f->options.clean = true;
-    store_open(f);
-    log_set_high_watermark(f->log, log_end(f->log));
-    assert_int_equal(log_last_stable(f->log), 8);
-    struct arena arena;
-    struct log_aborted *list;
-    int32_t count;
-    struct log_read r;
-    arena_init(&arena);
-    /* Kafka reads one segment at a time: the first has no abort, but shares the search. */
-    assert_int_equal(log_read(f->log, 0, 1 << 20, true, 8, &r), ERR_NONE);
-    assert_int_equal(log_aborted_for(f->log, &r, &arena, &list, &count), ERR_NONE);
-    assert_int_equal(count, 0);
-    log_range_release(&r.range);
-    /* In the middle of the aborted one: its first offset lies before the fetch. */
-    assert_int_equal(log_read(f->log, 5, 1 << 20, true, 8, &r), ERR_NONE);
-    assert_int_equal(log_aborted_for(f->log, &r, &arena, &list, &count), ERR_NONE);
-    assert_int_equal(count, 1);
-    assert_int_equal(list[0].producer_id, 2);
-    assert_int_equal(list[0].offset_first, 4);
-    log_range_release(&r.range);
-    assert_int_equal(log_read(f->log, 3, 1 << 20, true, INT64_MAX, &r), ERR_NONE);
-    assert_int_equal(log_aborted_for(f->log, &r, &arena, &list, &count), ERR_NONE);
-    assert_int_equal(count, 2);
-    assert_int_equal(list[1].producer_id, 4);
-    log_range_release(&r.range);
-    assert_int_equal(log_read(f->log, 7, 1 << 20, true, 8, &r), ERR_NONE);
-    assert_int_equal(log_aborted_for(f->log, &r, &arena, &list, &count), ERR_NONE);
-    assert_int_equal(count, 0);
-    log_range_release(&r.range);
-    arena_fini(&arena);
-}
-
 enum { INDEXED = 400, INDEX_PAGE = 512 };
 #define INDEX_NAME      "00000000000000000000.index"
 #define TIME_INDEX_NAME "00000000000000000000.timeindex"
@@ -222,42 +185,12 @@ static void damaged_batch_is_told(void **state)
     }
 }
 
-/* With a wrong bound a reader would be told of no aborted transaction. */
-static void damaged_index_hides_no_abort(void **state)
-{
-    struct store_fixture *f = *state;
-    struct log_appended a;
-    f->options.config.index_interval = 10;
-    store_open(f);
-    for (int i = 0; i < 20; i++)
-        assert_int_equal(store_produce(f, 1, 0, 3 * i, 3, true, 1000 + i, &a), ERR_NONE);
-    assert_int_equal(store_mark(f, 1, 0, false, 0, 2000, &a), ERR_NONE);
-    assert_int_equal(log_roll(f->log), ERR_NONE);
-    store_append(f, 1, 50, 5000);
-    uint8_t zeros[4] = {0};
-    for (int64_t at = 0; at < store_file_size(f, INDEX_NAME); at += INDEX_ENTRY_SIZE)
-        store_poke(f, INDEX_NAME, at, zeros, sizeof zeros); /* offset 0 for each position */
-    store_poke(f, INDEX_NAME, store_file_size(f, INDEX_NAME) - INDEX_ENTRY_SIZE, "\0\0\0\77", 4);
-    store_crash(f, log_end(f->log) - 1);
-    struct log_read r;
-    struct arena arena;
-    struct log_aborted *list;
-    int32_t count;
-    arena_init(&arena);
-    assert_int_equal(log_read(f->log, 0, 200, true, INT64_MAX, &r), ERR_NONE);
-    assert_int_equal(log_aborted_for(f->log, &r, &arena, &list, &count), ERR_NONE);
-    assert_int_equal(count, 1);
-    log_range_release(&r.range);
-    arena_fini(&arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(reads_from_any_offset),          STORE_TEST(keeps_within_bounds),
-        STORE_TEST(ranges_outlive_the_log),         STORE_TEST(aborted_transactions_are_listed),
-        STORE_TEST(damaged_indexes_are_made_again), STORE_TEST(damaged_batch_is_told),
-        STORE_TEST(damaged_index_hides_no_abort),
+        STORE_TEST(reads_from_any_offset),  STORE_TEST(keeps_within_bounds),
+        STORE_TEST(ranges_outlive_the_log), STORE_TEST(damaged_indexes_are_made_again),
+        STORE_TEST(damaged_batch_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
