@@ -89,6 +89,9 @@ static void created(struct client *client, struct call *call)
             world_fail("%s: its topic id is zero or was given before", topic->name);
         topic->id = r->topics->topic_id;
         topic->state = MODEL_EXISTS;
+        struct world *world = admin_of(client)->actor.world;
+        if (!world->pinned)
+            world->pinned = topic;
     }
     mem_free(note);
 }
@@ -153,6 +156,8 @@ static void deleted(struct client *client, struct call *call)
 
 static void delete (struct admin *a, struct model_topic *topic)
 {
+    if (topic == a->actor.world->pinned)
+        return;
     struct call *call = call_new(a, WIRE_API_DELETE_TOPICS, 1);
     struct delete_topics_request *body = body_new(call, &wire_delete_topics_request);
     body->timeout_ms = 10000;
@@ -522,6 +527,7 @@ static void versions_told(struct client *client, struct call *call)
         if (r->api_keys[i].api_key >= 0 && r->api_keys[i].api_key < KEYS_MAX)
             a->served[r->api_keys[i].api_key] = true;
     a->asked = true;
+    a->actor.world->has_transactions = a->served[WIRE_API_END_TXN];
 }
 
 static void act(struct actor *actor)

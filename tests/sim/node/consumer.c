@@ -17,10 +17,10 @@ enum { FOLLOWED_MAX = 24 };
 struct followed {
     struct model_partition *partition;
     int64_t offset;
-    int64_t watermark; /* known when the request was sent */
-    bool sent;         /* the session knows it at `offset` */
-    bool lost;         /* the position is not good: ask for the earliest */
-    bool done;         /* scanner */
+    int64_t watermark, stable; /* known when the request was sent */
+    bool sent;                 /* the session knows it at `offset` */
+    bool lost;                 /* the position is not good: ask for the earliest */
+    bool done;                 /* scanner */
 };
 
 struct consumer {
@@ -30,6 +30,7 @@ struct consumer {
     int followed_count, followed_capacity;
     int32_t session_id, session_epoch; /* epoch 0: begins anew */
     int version;                       /* one for each session: topic names or ids */
+    bool committed;                    /* the request under way is read_committed */
     int under_way;
     int at; /* scanner */
 };
@@ -120,10 +121,18 @@ static void partition_answer(struct consumer *c, struct followed *f,
     }
     if (p->topic->state == MODEL_EXISTS && !p->lossy)
         model_watermark(p, f->watermark, data->high_watermark, data->log_start_offset);
-    int64_t next = model_read(&world->model, p, f->offset, data->records.bytes);
-    if (next > data->high_watermark)
-        world_fail("%s: %s-%d: read up to %lld, beyond the high watermark %lld", c->actor.name,
-                   p->topic->name, p->index, (long long)next, (long long)data->high_watermark);
+    struct model_view view = {.committed = c->committed,
+                              .aborted = data->aborted_transactions,
+                              .aborted_count = data->aborted_transactions_count,
+                              .activated_to = -1,
+                              .walk = c->scanning};
+    if (p->topic->state == MODEL_EXISTS)
+        model_stable(p, f->stable, data->last_stable_offset, data->high_watermark);
+    int64_t next = model_read(&world->model, p, f->offset, data->records.bytes, &view);
+    int64_t limit = c->committed ? data->last_stable_offset : data->high_watermark;
+    if (next > limit && next != f->offset)
+        world_fail("%s: %s-%d: read up to %lld, beyond the end that is shown, %lld", c->actor.name,
+                   p->topic->name, p->index, (long long)next, (long long)limit);
     if (next != f->offset)
         f->sent = false;
     bool nothing = next == f->offset;
@@ -151,6 +160,8 @@ static void earliest_told(struct client *client, struct call *call)
     }
     f->offset = r->topics->partitions->offset;
     f->lost = f->sent = false;
+    if (c->scanning)
+        f->partition->pending_count = 0;
     if (f->partition->topic->state == MODEL_EXISTS && !c->actor.world->lied)
         model_watermark(f->partition, -1, -1, f->offset);
 }
@@ -220,6 +231,16 @@ static void put_partition(struct consumer *c, const struct call *call,
     part->partition_max_bytes = (int32_t)between(c->actor.world, 1, 20000);
 }
 
+/* At the end everything must be shown to those who read what is committed, for no transaction may
+ * hang then. One may after a power cut that took what the coordinator knew. */
+static bool wants_committed(const struct consumer *c)
+{
+    struct world *world = c->actor.world;
+    if (world->model.txn_loose && (world->finishing || c->scanning))
+        return false;
+    return world->finishing || (!c->scanning && chance(world, 50));
+}
+
 static void send_fetch(struct consumer *c, int first, int count)
 {
     struct world *world = c->actor.world;
@@ -233,7 +254,8 @@ static void send_fetch(struct consumer *c, int first, int count)
     body->max_wait_ms = c->scanning ? 0 : (int32_t)between(world, 0, 500);
     body->min_bytes = c->scanning ? 0 : (int32_t)between(world, 0, 2000);
     body->max_bytes = (int32_t)between(world, 1, 200000);
-    body->isolation_level = (int8_t)draw(world, 2);
+    c->committed = wants_committed(c);
+    body->isolation_level = c->committed;
     body->session_id = in_session ? c->session_id : 0;
     body->session_epoch = in_session ? c->session_epoch : -1;
     if (in_session && c->session_epoch < 0)
@@ -252,6 +274,7 @@ static void send_fetch(struct consumer *c, int first, int count)
     for (int i = first; i < first + count; i++) {
         struct model_partition *p = c->followed[i].partition;
         c->followed[i].watermark = p->lossy ? 0 : p->watermark;
+        c->followed[i].stable = p->lossy ? 0 : p->stable;
     }
     c->under_way++;
     client_call_send(client, call, body, true, fetched, NULL);

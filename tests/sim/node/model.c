@@ -22,6 +22,12 @@ void model_init(struct model *model)
             for (int p = 0; p < MODEL_PARTITIONS_MAX; p++)
                 group->commits[t][p] = (struct model_commit){-1, INT64_MAX, -1, false};
     }
+    for (int i = 0; i < MODEL_CELLS_MAX; i++) {
+        struct model_cell *cell = &model->cells[i];
+        *cell = (struct model_cell){.producer_id = -1, .offset_floor = -1};
+        snprintf(cell->id, sizeof cell->id, "txn-%d", i);
+        snprintf(cell->group, sizeof cell->group, "txn-group-%d", i);
+    }
 }
 
 void model_fini(struct model *model)
@@ -31,6 +37,7 @@ void model_fini(struct model *model)
             mem_free(model->topics[t].partitions[p].slots);
     mem_free(model->places);
     mem_free(model->producer_ids);
+    mem_free(model->txns);
 }
 
 /* ---- topics ----------------------------------------------------------------------------------
@@ -94,7 +101,7 @@ void model_producer_id(struct model *model, int64_t producer_id)
     model->producer_ids[model->producer_id_count++] = producer_id;
 }
 
-uint64_t model_id_new(struct model *model, bool idempotent)
+uint64_t model_id_new(struct model *model, bool idempotent, uint64_t txn)
 {
     if (model->place_count + 1 >= model->place_capacity) {
         size_t old = model->place_capacity;
@@ -104,6 +111,7 @@ uint64_t model_id_new(struct model *model, bool idempotent)
     }
     uint64_t id = ++model->place_count;
     model->places[id].idempotent = idempotent;
+    model->places[id].txn = txn;
     return id;
 }
 
@@ -184,14 +192,34 @@ void model_acked(struct model *model, struct model_partition *p, int64_t offset,
         p->synced_end = offset + count;
 }
 
+/* A marker stands at an offset like a record, and never changes either. */
+static void read_marker(struct model_partition *p, const struct batch_info *info)
+{
+    struct model_slot *slot = slot_at(p, info->offset_base);
+    uint32_t crc = batch_crc(info->data);
+    if (info->offset_last != info->offset_base || (slot->id && slot->id != MODEL_MARKER) ||
+        (slot->crc && slot->crc != crc))
+        world_fail("%s-%d: a marker at offset %lld to %lld, where record %llu stood (CRC %x, %x)",
+                   p->topic->name, p->index, (long long)info->offset_base,
+                   (long long)info->offset_last, (unsigned long long)slot->id, slot->crc, crc);
+    slot->id = MODEL_MARKER;
+    slot->crc = crc;
+    slot->seen = true;
+}
+
 static void read_batch(struct model *model, struct model_partition *p,
-                       const struct batch_info *info)
+                       const struct batch_info *info, struct model_view *view)
 {
     struct slice bytes = slice_of(info->data, info->size);
     if (info->magic != BATCH_MAGIC || batch_check(bytes))
         world_fail("%s-%d: the batch at offset %lld is damaged", p->topic->name, p->index,
                    (long long)info->offset_base);
     model_epoch(p, info->leader_epoch);
+    bool shown = model_view_batch(model, p, view, info);
+    if (info->attributes & BATCH_CONTROL) {
+        read_marker(p, info);
+        return;
+    }
     struct records_iter iter;
     int64_t offset = info->offset_base;
     enum err err = records_iter_init(&iter, bytes, 0);
@@ -212,6 +240,7 @@ static void read_batch(struct model *model, struct model_partition *p,
         slot->epoch = info->leader_epoch;
         slot->crc = batch_crc(info->data);
         slot->seen = true;
+        model_view_record(model, p, view, info, shown, model->places[id].txn);
         model->records_seen++;
         offset++;
     }
@@ -224,7 +253,7 @@ static void read_batch(struct model *model, struct model_partition *p,
 }
 
 int64_t model_read(struct model *model, struct model_partition *p, int64_t offset,
-                   struct slice records)
+                   struct slice records, struct model_view *view)
 {
     struct batch_iter iter = batch_iter_of(records);
     struct batch_info info;
@@ -235,7 +264,7 @@ int64_t model_read(struct model *model, struct model_partition *p, int64_t offse
             world_fail("%s-%d: wanted offset %lld, the batch read is %lld to %lld", p->topic->name,
                        p->index, (long long)offset, (long long)info.offset_base,
                        (long long)info.offset_last);
-        read_batch(model, p, &info);
+        read_batch(model, p, &info, view);
         offset = info.offset_last + 1;
         is_first = false;
     }
@@ -281,6 +310,20 @@ void model_watermark(struct model_partition *p, int64_t before, int64_t high_wat
                    p->topic->name, p->index, (long long)log_start, (long long)p->start_max);
 }
 
+void model_stable(struct model_partition *p, int64_t before, int64_t stable, int64_t high_watermark)
+{
+    if (stable < 0)
+        return;
+    if (stable > high_watermark)
+        world_fail("%s-%d: the last stable offset %lld is beyond the high watermark %lld",
+                   p->topic->name, p->index, (long long)stable, (long long)high_watermark);
+    if (stable < before && !p->lossy)
+        world_fail("%s-%d: the last stable offset went back from %lld to %lld", p->topic->name,
+                   p->index, (long long)before, (long long)stable);
+    if (stable > p->stable)
+        p->stable = stable;
+}
+
 void model_epoch(struct model_partition *p, int32_t epoch)
 {
     if (epoch > p->epoch)
@@ -293,6 +336,7 @@ void model_epoch(struct model_partition *p, int32_t epoch)
 void model_scan_begin(struct model_partition *p)
 {
     p->scan_end = p->acked_end;
+    p->pending_count = 0;
     for (int64_t i = 0; i < p->slot_count; i++)
         p->slots[i].seen = false;
 }
@@ -301,7 +345,7 @@ static void forget_from(struct model *model, struct model_partition *p, int64_t 
 {
     for (int64_t i = end; i < p->slot_count; i++) {
         struct model_slot *slot = &p->slots[i];
-        if (slot->id && model->places[slot->id].partition == p &&
+        if (slot->id && slot->id != MODEL_MARKER && model->places[slot->id].partition == p &&
             model->places[slot->id].offset == i)
             model->places[slot->id].partition = NULL;
         model->records_lost += slot->acked;
@@ -314,6 +358,7 @@ static void forget_from(struct model *model, struct model_partition *p, int64_t 
     if (p->synced_end > end)
         p->synced_end = end;
     p->watermark = end;
+    p->stable = 0; /* a marker may be gone */
 }
 
 void model_scan_end(struct model *model, struct model_partition *p, int64_t log_start, int64_t end)
@@ -351,6 +396,8 @@ void model_power_cut(struct model *model, bool everything_flushes)
             p->lossy = true;
         }
     }
+    if (!everything_flushes)
+        model_txn_power_cut(model);
     for (int g = 0; !everything_flushes && g < MODEL_GROUPS_MAX; g++)
         for (int32_t t = 0; t < MODEL_TOPICS_MAX; t++)
             for (int32_t i = 0; i < MODEL_PARTITIONS_MAX; i++)

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/slice.h"
 #include "base/uuid.h"
+#include "txn_model.h"
 
 enum {
     MODEL_TOPICS_MAX = 64,
@@ -25,8 +26,9 @@ enum model_state {
 };
 
 /* What stands, or stood, at an offset. */
+#define MODEL_MARKER UINT64_MAX
 struct model_slot {
-    uint64_t id; /* 0: nothing known */
+    uint64_t id; /* 0: nothing known; MODEL_MARKER */
     int32_t epoch;
     uint32_t crc; /* of its batch; 0: not read yet */
     bool acked, seen;
@@ -45,6 +47,9 @@ struct model_partition {
     int64_t keep_end;   /* after a power cut: acknowledged records below must be there */
     bool lossy;         /* ... and those after it may be gone */
     int64_t scan_end;   /* acked_end when the scan began */
+    int64_t stable;     /* highest last stable offset seen */
+    struct model_pending pending[MODEL_PENDING_MAX]; /* of a scan */
+    int pending_count;
 };
 
 struct model_topic {
@@ -65,6 +70,7 @@ struct model_topic {
 
 /* Where a record of an idempotent producer stands. */
 struct model_place {
+    uint64_t txn;                      /* 0: none */
     struct model_partition *partition; /* NULL: not known, or not idempotent */
     int64_t offset;
     bool idempotent;
@@ -92,6 +98,11 @@ struct model {
     size_t place_count, place_capacity;
     int64_t *producer_ids;
     size_t producer_id_count, producer_id_capacity;
+    struct model_txn *txns; /* by number */
+    size_t txn_count, txn_capacity;
+    struct model_cell cells[MODEL_CELLS_MAX];
+    bool txn_loose; /* a power cut may have taken transactions back */
+    int64_t outcomes_seen[2];
     int64_t records_acked, records_seen, commits_acked, records_lost;
 };
 
@@ -109,8 +120,8 @@ struct model_topic *model_topic_any(struct model *model, uint64_t draw);
 /* An id that InitProducerId gave out: none is given twice, whatever happened. */
 void model_producer_id(struct model *model, int64_t producer_id);
 
-/* Ids start at 1. */
-uint64_t model_id_new(struct model *model, bool idempotent);
+/* Ids start at 1. txn: its transaction's number, 0 for none. */
+uint64_t model_id_new(struct model *model, bool idempotent, uint64_t txn);
 void model_value(uint64_t id, struct buf *out);
 
 /* A produce answer: `count` records with ids from id_first on. flush_changes: the topic's when the
@@ -124,7 +135,7 @@ static inline int model_flush_sent(const struct model_topic *topic)
 /* A record batch in a fetch answer, to a fetch that had `offset` as its position: checks all of
  * it. Returns the offset to go on from. */
 int64_t model_read(struct model *model, struct model_partition *partition, int64_t offset,
-                   struct slice records);
+                   struct slice records, struct model_view *view);
 /* The same after a disk that lied: batches may be damaged, which their checksum shows, and there
  * may be other ones than before; the records of a whole one are true. Ends at a damaged one. */
 int64_t model_read_lied(struct model_partition *partition, int64_t offset, struct slice records);
@@ -132,6 +143,9 @@ int64_t model_read_lied(struct model_partition *partition, int64_t offset, struc
  * the request was sent: answers on several connections overtake each other. */
 void model_watermark(struct model_partition *partition, int64_t before, int64_t high_watermark,
                      int64_t log_start);
+/* The same for the last stable offset. */
+void model_stable(struct model_partition *partition, int64_t before, int64_t stable,
+                  int64_t high_watermark);
 void model_epoch(struct model_partition *partition, int32_t epoch);
 
 /* The read of a whole partition: model_scan_begin, model_read ..., model_scan_end at the end. */

@@ -284,7 +284,7 @@ static struct batch *make_batch(struct producer *p, struct model_partition *part
         b->codec = (enum codec)draw(world, CODEC_COUNT);
         b->timestamp = io_wall_ms(p->actor.client.io) - between(world, 0, 1000);
         for (int32_t r = 0; r < b->count; r++) {
-            uint64_t id = model_id_new(&world->model, p->idempotent);
+            uint64_t id = model_id_new(&world->model, p->idempotent, 0);
             b->id_first = r ? b->id_first : id;
         }
         if (p->idempotent) {

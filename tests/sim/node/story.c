@@ -46,7 +46,7 @@ static void draw_settings(struct world *world)
     struct world_settings *s = &world->settings;
     s->dirs = (int)between(world, 1, WORLD_DIRS_MAX);
     s->power_cuts = chance(world, 60);
-    s->flush_all = chance(world, 25);
+    s->flush_all = chance(world, 40);
     s->lies = chance(world, 10);
     s->resets = chance(world, 40);
     s->producers = (int)between(world, 1, 4);
@@ -60,13 +60,17 @@ static void draw_settings(struct world *world)
     s->rebalance_delay_ms = chance(world, 50) ? 0 : (int)between(world, 0, 1000);
     s->network_threads = (int)between(world, 1, 3);
     s->groups_partitions = (int)between(world, 1, 4);
+    s->transactions_partitions = (int)between(world, 1, 4);
+    s->timeouts_ms = (int)between(world, 100, 5000);
+    s->cells = (int)between(world, 1, MODEL_CELLS_MAX);
+    s->transactors = chance(world, 75) ? (int)between(world, 1, 4) : 0;
 }
 
 static void unlimit_space(struct world *world)
 {
     sim_disk_set_space(world->server, SPACE_UNLIMITED);
     if (world->full)
-        world->full_until_ns = sim_now_ns(world->sim) + INT64_C(5000000000);
+        world->full_until_ns = world->troubled_ns = sim_now_ns(world->sim) + INT64_C(5000000000);
     world->full = world->tight = false;
 }
 
@@ -84,6 +88,8 @@ static void add_actors(struct world *world)
         add_actor(world, producer_new(world, i));
     for (int i = 0; i < s->consumers; i++)
         add_actor(world, consumer_new(world, i));
+    for (int i = 0; i < s->transactors; i++)
+        add_actor(world, transactor_new(world, i));
     for (int i = 0; i < s->members; i++)
         add_actor(world, joiner_new(world, i));
     world->scanner = scanner_new(world);
@@ -242,6 +248,7 @@ static void event_faults(struct world *world)
     if (world->state == WORLD_ENDED)
         node_life_reap(world);
     world->faulty = false;
+    world->troubled_ns = sim_now_ns(world->sim);
     bring_up(world);
 }
 
@@ -286,7 +293,13 @@ static void event_network(struct world *world)
 static void event_clock(struct world *world)
 {
     int64_t ms = between(world, 1, INT64_C(2) * 86400000);
-    sim_clock_jump(world->server, chance(world, 60) ? ms : -ms);
+    if (chance(world, 40))
+        ms = -ms;
+    sim_clock_jump(world->server, ms);
+    world->jumped = true;
+    world->clock_ms += ms;
+    if (world->clock_ms > world->clock_max_ms)
+        world->clock_max_ms = world->clock_ms;
 }
 
 static void event(struct world *world)
@@ -350,6 +363,8 @@ static void finish(struct world *world)
         node_life_reap(world);
     world->faulty = false;
     bring_up(world);
+    /* A transaction that began before the clock was set back waits for its timeout. */
+    sim_clock_jump(world->server, world->clock_max_ms - world->clock_ms);
     world->finishing = true;
     world_say("finishing");
     if (!sim_run_until(world->sim, all_done, world, FINISH_MS)) {
@@ -438,11 +453,13 @@ uint64_t world_run(uint64_t seed, bool verbose, FILE *trace)
     loop_stop(world->client_loop);
     world_say(
         "%d starts, %d kills, %lld power cuts, %d stops, %d scans; %lld records acknowledged, "
-        "%lld read, %lld lost as allowed, %lld commits; %lld steps",
+        "%lld read, %lld lost as allowed, %lld commits; %zu transactions, seen committed %lld "
+        "times, aborted %lld times; %lld steps",
         world->starts, world->kills, (long long)world->cuts, world->terminations, world->scans,
         (long long)world->model.records_acked, (long long)world->model.records_seen,
         (long long)world->model.records_lost, (long long)world->model.commits_acked,
-        (long long)sim_steps(world->sim));
+        world->model.txn_count, (long long)world->model.outcomes_seen[1],
+        (long long)world->model.outcomes_seen[0], (long long)sim_steps(world->sim));
     uint64_t digest = sim_digest(world->sim);
     model_fini(&world->model);
     sim_free(world->sim);

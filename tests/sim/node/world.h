@@ -11,7 +11,7 @@ struct config;
 struct node;
 struct actor;
 
-enum { WORLD_DIRS_MAX = 3, WORLD_ACTORS_MAX = 16 };
+enum { WORLD_DIRS_MAX = 3, WORLD_ACTORS_MAX = 20 };
 
 /* What the seed drew before the first event. */
 struct world_settings {
@@ -20,14 +20,16 @@ struct world_settings {
     bool flush_all;  /* log.flush.interval.messages=1 */
     bool lies;       /* the story ends with a disk that said "synced" and a power cut */
     bool resets;     /* connections are lost now and then */
-    int producers, consumers, members;
+    int producers, consumers, members, transactors;
+    int cells; /* of transactions: see txn_model.h */
     int rounds;
     int64_t checkpoint_ms, retention_check_ms;
     int64_t snapshot_bytes;
     int64_t roll_ms;
     int rebalance_delay_ms;
+    int timeouts_ms; /* how often transactions are looked at for theirs */
     int network_threads;
-    int groups_partitions;
+    int groups_partitions, transactions_partitions;
 };
 
 enum world_state { WORLD_OFF, WORLD_STARTING, WORLD_READY, WORLD_ENDED };
@@ -63,6 +65,12 @@ struct world {
     bool lossy;            /* a power cut since the last scan */
     bool lied;             /* ... after syncs that were none: nothing is promised any more */
     int64_t cuts;          /* power cuts so far */
+    int64_t troubled_ns;   /* when the last trouble ended */
+    bool jumped;           /* the node's clock was set */
+    int64_t clock_ms, clock_max_ms; /* all jumps so far, and the farthest */
+    bool has_transactions;          /* the node serves their APIs */
+    struct model_topic *pinned;     /* never deleted */
+    int cell_clients[MODEL_CELLS_MAX];
 
     struct actor *actors[WORLD_ACTORS_MAX];
     int actor_count;
@@ -134,6 +142,7 @@ void actor_fini(struct actor *actor);
 struct actor *producer_new(struct world *world, int index);
 struct actor *consumer_new(struct world *world, int index);
 struct actor *joiner_new(struct world *world, int index);
+struct actor *transactor_new(struct world *world, int index);
 struct actor *admin_new(struct world *world);
 /* Reads all partitions from the start, once for each scan. */
 struct actor *scanner_new(struct world *world);
