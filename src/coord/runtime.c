@@ -9,6 +9,7 @@
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "coord/shard_group.h"
+#include "coord/shard_txn.h"
 
 void coord_config_init(struct coord_config *config)
 {
@@ -53,8 +54,7 @@ struct coord_shard *coord_shard_new(enum coord_kind kind, const struct coord_con
                                     const struct coord_writer *writer, int32_t partition)
 {
     struct coord_shard *shard = mem_zalloc(sizeof *shard);
-    ENSURE_CMP(kind, ==, COORD_GROUPS); /* the machine of transactions comes with its files */
-    shard->machine = &shard_group_machine;
+    shard->machine = kind == COORD_GROUPS ? &shard_group_machine : &shard_txn_machine;
     shard->state = mem_zalloc(shard->machine->state_size);
     shard->config = *config;
     shard->writer = *writer;

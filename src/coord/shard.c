@@ -263,20 +263,20 @@ void shard_append_split(struct coord_shard *shard, const struct shard_records *r
     enum { RECORD_OVERHEAD_MAX = 40 };
     struct record_at from = {0, 0};
     size_t size = BATCH_HEADER_SIZE, end = 0;
-    for (size_t i = 0; i < records->count; i++) {
+    enum err err = ERR_NONE;
+    for (size_t i = 0; !err && i < records->count; i++) {
         size_t record_size = span_size(span_at(records, i)) + RECORD_OVERHEAD_MAX;
         if (i > from.index && size + record_size > (size_t)shard->config.batch_size_max) {
-            if (append_batch(shard, records, from, i))
-                return;
+            err = append_batch(shard, records, from, i);
             from = (struct record_at){i, end};
             size = BATCH_HEADER_SIZE;
         }
         size += record_size;
         end += span_size(span_at(records, i));
     }
-    if (records->count > from.index && append_batch(shard, records, from, records->count))
-        return;
-    shard_commit(shard, shard->committed);
+    if (!err && records->count > from.index)
+        (void)append_batch(shard, records, from, records->count);
+    shard_commit(shard, shard->committed); /* also after an error: what came before it stands */
 }
 
 void shard_commit(struct coord_shard *shard, int64_t committed)

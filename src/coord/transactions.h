@@ -68,11 +68,10 @@ bool coord_transactions_init(struct coord_shard *shard, const struct coord_event
                              struct coord_reply *reply, struct coord_update *update);
 
 /* One transaction of AddPartitionsToTxn, added or, with verify_only, only looked at. For versions 0
- * to 3 the handler makes the struct from the v3_and_below fields. The handler answers for
- * partitions that do not exist or may not be written: then it does not call, for nothing is added
- * (their own error, OPERATION_NOT_ATTEMPTED for the others); in a verification the others go
- * on. reply->response: struct add_partitions_to_txn_response_add_partitions_to_txn_result, with
- * an item for each partition. */
+ * to 3 the handler makes the struct from the v3_and_below fields. When one of the
+ * partitions does not exist or may not be written the handler does not call: nothing is added, nor
+ * verified (that one's own error, OPERATION_NOT_ATTEMPTED for the others). reply->response: struct
+ * add_partitions_to_txn_response_add_partitions_to_txn_result, with an item for each partition. */
 void coord_transactions_add_partitions(
     struct coord_shard *shard, const struct coord_event *event,
     const struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *request,

@@ -1,0 +1,135 @@
+/* InitProducerId of a transactional producer: it gets its producer id and an epoch above all that
+ * were given out for its transactional id, and so fences every producer before it. An open
+ * transaction is aborted first, under an epoch of its own; the producer is told
+ * CONCURRENT_TRANSACTIONS and comes again.
+ *
+ * Kafka behaviour: a producer that says who it is (version 3 and later, KIP-360) goes on only when
+ * nobody has taken its place: with the current id and epoch it gets the next epoch, with the last
+ * ones the answer that it had missed, else PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before version
+ * 4). An exhausted epoch gives a new producer id. A repetition is written like a change. Called
+ * under the shard holder's lock. */
+#include "coord/shard_txn.h"
+#include "coord/transactions.h"
+#include "wire/codec.h"
+#include "wire_init_producer_id.h"
+
+/* Who the producer says it is. */
+struct init_expected {
+    bool given;
+    int64_t producer_id;
+    int16_t epoch;
+};
+
+static enum err check_request(const struct coord_shard *shard,
+                              const struct init_producer_id_request *request,
+                              struct init_expected *ret_expected)
+{
+    bool has_id = request->producer_id != TXN_NO_PRODUCER_ID;
+    bool has_epoch = request->producer_epoch != TXN_NO_EPOCH;
+    *ret_expected = (struct init_expected){has_id, request->producer_id, request->producer_epoch};
+    if (has_id != has_epoch || request->transactional_id.size == 0)
+        return ERR_INVALID_REQUEST;
+    if (request->enable2_pc && !shard->config.two_phase_commit_enable)
+        return ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+    if (request->keep_prepared_txn)
+        return ERR_UNSUPPORTED_VERSION;
+    if (!request->enable2_pc &&
+        (request->transaction_timeout_ms <= 0 ||
+         request->transaction_timeout_ms > shard->config.transaction_timeout_max_ms))
+        return ERR_INVALID_TRANSACTION_TIMEOUT;
+    return ERR_NONE;
+}
+
+/* It may be the one that this id belongs to; its epoch is looked at afterwards. */
+static bool is_known(const struct txn_view *view, const struct init_expected *expected)
+{
+    return !expected->given || expected->producer_id == view->producer_id ||
+           (expected->producer_id == view->producer_id_before &&
+            txn_epoch_exhausted(expected->epoch));
+}
+
+/* AGAIN: it needs a producer id. */
+static enum err decide_idle(const struct txn_view *view, const struct init_expected *expected,
+                            int32_t timeout_ms, int64_t producer_id, int64_t now_ms,
+                            struct txn_view **ret_next)
+{
+    if (!txn_epoch_exhausted(view->epoch))
+        return txn_bump(view, expected->epoch, timeout_ms, now_ms, ret_next);
+    if (expected->given && expected->epoch != view->epoch)
+        return ERR_UNKNOWN_SERVER_ERROR; /* as Kafka, which fails on an epoch it cannot bump */
+    if (producer_id < 0)
+        return ERR_AGAIN;
+    *ret_next = txn_rotate(view, producer_id, expected->given, timeout_ms, now_ms);
+    return ERR_NONE;
+}
+
+static enum err decide(const struct coord_shard *shard, const struct txn *txn,
+                       const struct init_producer_id_request *request,
+                       const struct init_expected *expected, int64_t producer_id,
+                       struct txn_view **ret_next)
+{
+    int64_t now_ms = shard->event->wall_ms;
+    int32_t timeout_ms =
+        request->enable2_pc ? TXN_TIMEOUT_NONE_MS : request->transaction_timeout_ms;
+    if (!txn) {
+        if (producer_id < 0)
+            return ERR_AGAIN;
+        *ret_next = txn_begin(producer_id, timeout_ms, now_ms);
+        return ERR_NONE;
+    }
+    if (txn_is_pending(txn))
+        return ERR_CONCURRENT_TRANSACTIONS;
+    if (!is_known(txn->view, expected))
+        return ERR_PRODUCER_FENCED;
+    if (txn_is_prepared(txn->view))
+        return ERR_CONCURRENT_TRANSACTIONS;
+    if (txn_is_idle(txn->view))
+        return decide_idle(txn->view, expected, timeout_ms, producer_id, now_ms, ret_next);
+    *ret_next = txn_fence(txn->view, shard->config.transaction_version, now_ms);
+    return ERR_NONE;
+}
+
+static void init_done(struct coord_shard *shard, struct shard_write *write, enum err error)
+{
+    if (error)
+        coord_transactions_answer_init(write->reply->version, error, write->reply->response);
+    shard_reply_complete(shard, write->reply);
+}
+
+bool coord_transactions_init(struct coord_shard *shard, const struct coord_event *event,
+                             const struct init_producer_id_request *request, int64_t producer_id,
+                             struct coord_reply *reply, struct coord_update *update)
+{
+    struct init_expected expected;
+    struct txn_view *next = NULL;
+    enum err state_err;
+    shard_enter(shard, event, update, &state_err);
+    enum err err = check_request(shard, request, &expected);
+    if (!err)
+        err = state_err;
+    if (!err)
+        err = decide(shard, shard_txn(shard, request->transactional_id), request, &expected,
+                     producer_id, &next);
+    if (err == ERR_AGAIN) {
+        shard_leave(shard);
+        return false;
+    }
+    struct init_producer_id_response *response = reply->response;
+    bool fences = next && next->status != TXN_EMPTY;
+    shard_reply_begin(shard, reply);
+    coord_transactions_answer_init(event->version, fences ? ERR_CONCURRENT_TRANSACTIONS : err,
+                                   response);
+    if (next) {
+        if (!fences) {
+            response->producer_id = next->producer_id;
+            response->producer_epoch = next->epoch;
+        }
+        struct shard_write write = {
+            .done = init_done, .reply = reply, .timeout_ms = next->timeout_ms};
+        shard_txn_append(shard, request->transactional_id, next, &write);
+    } else {
+        shard_reply_complete(shard, reply);
+    }
+    shard_leave(shard);
+    return true;
+}

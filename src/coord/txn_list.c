@@ -1,0 +1,118 @@
+/* What operators ask: DescribeTransactions and ListTransactions, from committed state.
+ *
+ * Kafka behaviour: filters of ListTransactions narrow one another. States that Kafka does not know
+ * are named in the answer; with none but such nothing matches. The duration filter takes what began
+ * longer ago than that, so that ids without a transaction, whose start is -1, always match. The
+ * pattern of version 2 must match the whole transactional id (RE2 syntax, KIP-1152). Called under
+ * the shard holder's lock. */
+#include "coord/shard_txn.h"
+#include "coord/transactions.h"
+#include "wire/codec.h"
+#include "wire_describe_transactions.h"
+#include "wire_list_transactions.h"
+
+static void describe_partitions(const struct partition_set *set, struct arena *arena,
+                                struct describe_transactions_response_transaction_state *ret_state)
+{
+    struct describe_transactions_response_topic_data *topics =
+        describe_transactions_response_transaction_state_topics_new(arena, ret_state,
+                                                                    (int32_t)set->topic_count);
+    for (size_t t = 0; t < set->topic_count; t++) {
+        const struct partition_set_topic *topic = &set->topics[t];
+        topics[t].topic = arena_dup(arena, topic->name);
+        int32_t *items = describe_transactions_response_topic_data_partitions_new(
+            arena, &topics[t], (int32_t)topic->count);
+        memcpy(items, topic->partitions, topic->count * sizeof *items);
+    }
+}
+
+void coord_transactions_describe(const struct coord_shard *shard, const struct coord_event *event,
+                                 struct slice transactional_id, struct arena *arena,
+                                 struct describe_transactions_response_transaction_state *ret_state)
+{
+    (void)event;
+    const struct txn *txn = NULL;
+    enum err err = ERR_INVALID_REQUEST;
+    if (transactional_id.size > 0) {
+        err = coord_shard_state(shard);
+        txn = err ? NULL : shard_txn(shard, transactional_id);
+        if (!err && (!txn || !txn->view))
+            err = ERR_TRANSACTIONAL_ID_NOT_FOUND;
+    }
+    coord_transactions_answer_describe(err, transactional_id, ret_state);
+    if (err)
+        return;
+    const struct txn_view *view = txn->view;
+    ret_state->transaction_state = slice_str(txn_status_name(view->status));
+    ret_state->transaction_timeout_ms = view->timeout_ms;
+    ret_state->transaction_start_time_ms = view->start_ms;
+    ret_state->producer_id = view->producer_id;
+    ret_state->producer_epoch = view->epoch;
+    describe_partitions(&view->partitions, arena, ret_state);
+}
+
+void coord_transactions_list_begin(const struct list_transactions_request *request,
+                                   struct arena *arena, struct list_transactions_response *response)
+{
+    wire_init(&wire_list_transactions_response, response);
+    int32_t count = 0;
+    for (int32_t i = 0; i < request->state_filters_count; i++)
+        count += txn_status_of(request->state_filters[i]) < 0;
+    struct slice *unknown =
+        list_transactions_response_unknown_state_filters_new(arena, response, count);
+    count = 0;
+    for (int32_t i = 0; i < request->state_filters_count; i++) {
+        if (txn_status_of(request->state_filters[i]) < 0)
+            unknown[count++] = request->state_filters[i];
+    }
+}
+
+static bool matches(const struct txn *txn, const struct list_transactions_request *request,
+                    int64_t now_ms)
+{
+    const struct txn_view *view = txn->view;
+    bool by_producer = request->producer_id_filters_count <= 0;
+    for (int32_t i = 0; !by_producer && i < request->producer_id_filters_count; i++)
+        by_producer = request->producer_id_filters[i] == view->producer_id;
+    bool by_state = request->state_filters_count <= 0;
+    for (int32_t i = 0; !by_state && i < request->state_filters_count; i++)
+        by_state = slice_eq_str(request->state_filters[i], txn_status_name(view->status));
+    int64_t age_ms;
+    bool by_duration =
+        request->duration_filter < 0 || (!__builtin_sub_overflow(now_ms, view->start_ms, &age_ms) &&
+                                         age_ms > request->duration_filter);
+    return by_producer && by_state && by_duration;
+}
+
+void coord_transactions_list(const struct coord_shard *shard, const struct coord_event *event,
+                             const struct list_transactions_request *request, struct arena *arena,
+                             struct list_transactions_response *response)
+{
+    enum err err = coord_shard_state(shard);
+    if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS) {
+        response->error_code = err_to_wire(err);
+        response->transaction_states_count = 0;
+    }
+    if (err || response->error_code)
+        return;
+    /* Room for all: what the earlier shards gave, and at most every id of this one. */
+    const struct map *txns = &shard_txns(shard)->txns;
+    int32_t count = response->transaction_states_count;
+    struct list_transactions_response grown;
+    struct list_transactions_response_transaction_state *items =
+        list_transactions_response_transaction_states_new(arena, &grown,
+                                                          count + (int32_t)map_count(txns));
+    if (count > 0)
+        memcpy(items, response->transaction_states, (size_t)count * sizeof *items);
+    for (size_t i = 0; i < map_count(txns); i++) {
+        const struct txn *txn = map_at(txns, i);
+        if (!txn->view || !matches(txn, request, event->wall_ms))
+            continue;
+        items[count].transactional_id = arena_dup(arena, txn->id);
+        items[count].producer_id = txn->view->producer_id;
+        items[count].transaction_state = slice_str(txn_status_name(txn->view->status));
+        count++;
+    }
+    response->transaction_states = items;
+    response->transaction_states_count = count;
+}
