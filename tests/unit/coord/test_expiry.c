@@ -64,6 +64,57 @@ static void test_empty_group_without_offsets(void **state)
     trace_free(t);
 }
 
+/* Ten days with a live member; fetches all offsets of the group. */
+static void live_on(struct trace *t, const char *name)
+{
+    for (int i = 0; i < 10 * 24 * 3; i++) {
+        wait_ms(t, 1200000);
+        heartbeat(t, name);
+    }
+    buf_clear(&t->lines);
+    fetch_offset(t, "g", NULL, 0);
+}
+
+/* What members of the consumer protocol read stays; what they do not read any more goes. */
+static void test_subscribed_topics(void **state)
+{
+    (void)state;
+    static const char reads_t[] = "\0\1\0\0\0\1\0\1t\377\377\377\377\0\0\0\0";
+    struct trace *t = trace_new();
+    struct client *a = trace_client(t, "a");
+    a->session_timeout_ms = 1800000;
+    a->metadata = reads_t;
+    a->metadata_size = sizeof reads_t - 1;
+    stable_one(t, "a");
+    commit_offset(t, "a", "t", 0, 5);
+    commit_offset(t, "a", "u", 0, 6);
+    live_on(t, "a");
+    expect(t, "t-0 5 7 '' NONE\n"); /* (4.4.0) */
+    trace_restart(t);               /* the subscription comes back with the member */
+    commit_offset(t, "a", "u", 0, 6);
+    live_on(t, "a");
+    expect(t, "t-0 5 7 '' NONE\n");
+    trace_free(t);
+}
+
+/* Nobody can tell what members of other protocols read, so all stays (4.4.0). */
+static void test_other_protocols(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    trace_client(t, "a")->session_timeout_ms = 1800000;
+    trace_client(t, "a")->protocol_type = "connect";
+    stable_one(t, "a");
+    commit_offset(t, "a", "t", 0, 5);
+    live_on(t, "a");
+    expect(t, "t-0 5 7 '' NONE\n");
+    leave(t, "a");
+    wait_ms(t, 7 * DAY_MS + 1200000);
+    describe(t, "g");
+    expect(t, "a leave NONE NONE\ng Dead / [] NONE\n");
+    trace_free(t);
+}
+
 static void test_pause(void **state)
 {
     (void)state;
@@ -85,6 +136,8 @@ int main(void)
         cmocka_unit_test(test_simple_group_by_commit),
         cmocka_unit_test(test_group_by_its_end),
         cmocka_unit_test(test_empty_group_without_offsets),
+        cmocka_unit_test(test_subscribed_topics),
+        cmocka_unit_test(test_other_protocols),
         cmocka_unit_test(test_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,7 @@ struct client {
     const char *group, *instance, *protocol_type;
     const char *protocols[4]; /* NULL-terminated */
     const char *metadata;     /* NULL = "m-<name>" */
+    size_t metadata_size;     /* 0 = it is a text */
     struct slice member_id;
     int32_t generation;
     int32_t session_timeout_ms, rebalance_timeout_ms;
@@ -376,8 +377,9 @@ static inline void join_version(struct trace *t, const char *name, int16_t versi
         join_group_request_protocols_new(&t->arena, r, count);
     for (int32_t i = 0; i < count; i++) {
         items[i].name = slice_str(c->protocols[i]);
-        items[i].metadata =
-            c->metadata ? slice_str(c->metadata) : arena_printf(&t->arena, "m-%s", c->name);
+        items[i].metadata = c->metadata_size ? slice_of(c->metadata, c->metadata_size)
+                            : c->metadata    ? slice_str(c->metadata)
+                                             : arena_printf(&t->arena, "m-%s", c->name);
     }
     struct trace_call *call = trace_call(t, c, TRACE_JOIN);
     struct coord_update update;
