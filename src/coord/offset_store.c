@@ -26,17 +26,21 @@ struct offset_txn {
     struct map groups;  /* group id -> struct offset_group: those it counts in */
 };
 
-struct offset_value *offset_value_new(int64_t record_offset, int64_t offset, struct slice metadata)
+static void value_set(struct offset_value *value, const struct offset_value *from,
+                      struct slice metadata)
 {
-    struct offset_value *value = mem_zalloc(sizeof *value + metadata.size);
-    value->record_offset = record_offset;
-    value->version_offset = record_offset;
-    value->offset = offset;
-    value->expire_timestamp_ms = -1;
-    value->leader_epoch = -1;
-    value->metadata_size = (uint32_t)metadata.size;
+    *value = *from;
+    value->older = NULL;
+    value->version_offset = from->record_offset;
+    value->metadata_size = (uint32_t)metadata.size & INT32_MAX;
     if (metadata.size > 0)
         memcpy(value->metadata, metadata.data, metadata.size);
+}
+
+static struct offset_value *value_new(const struct offset_value *from, struct slice metadata)
+{
+    struct offset_value *value = mem_alloc(sizeof *value + metadata.size);
+    value_set(value, from, metadata);
     return value;
 }
 
@@ -91,9 +95,7 @@ const struct offset_value *offset_store_committed(const struct coord_shard *shar
     return value && !value->tombstone ? value : NULL;
 }
 
-static struct offset_entry *entry_make(struct coord_shard *shard, struct slice group_id,
-                                       struct slice topic_name, int32_t partition,
-                                       struct offset_topic **ret_topic)
+static struct offset_group *group_make(struct coord_shard *shard, struct slice group_id)
 {
     struct offset_group *group = offset_store_group(shard, group_id);
     if (!group) {
@@ -103,13 +105,30 @@ static struct offset_entry *entry_make(struct coord_shard *shard, struct slice g
         list_init(&group->sweep_link);
         map_put(&shard_groups(shard)->offsets, group->id, group);
     }
-    struct offset_topic *topic = offset_store_topic(group, topic_name);
+    return group;
+}
+
+/* Records come in rows of one group and topic: mostly it is that of the record before. */
+static struct offset_topic *topic_make(struct coord_shard *shard, struct slice group_id,
+                                       struct slice name)
+{
+    struct offset_topic *topic = shard_groups(shard)->topic_before;
+    if (topic && slice_eq(topic->name, name) && slice_eq(topic->group->id, group_id))
+        return topic;
+    struct offset_group *group = group_make(shard, group_id);
+    topic = offset_store_topic(group, name);
     if (!topic) {
         topic = mem_zalloc(sizeof *topic);
         topic->group = group;
-        topic->name = slice_dup(topic_name);
+        topic->name = slice_dup(name);
         map_put(&group->topics, topic->name, topic);
     }
+    shard_groups(shard)->topic_before = topic;
+    return topic;
+}
+
+static struct offset_entry *entry_make(struct offset_topic *topic, int32_t partition)
+{
     size_t index = lower_bound(topic, partition);
     if (index == topic->count || topic->entries[index].partition != partition) {
         if (topic->count == topic->capacity) {
@@ -121,7 +140,6 @@ static struct offset_entry *entry_make(struct coord_shard *shard, struct slice g
         topic->entries[index] = (struct offset_entry){.partition = partition};
         topic->count++;
     }
-    *ret_topic = topic;
     return &topic->entries[index];
 }
 
@@ -150,8 +168,10 @@ static void prune(const struct coord_shard *shard, struct offset_entry *entry)
     }
 }
 
-static void topic_free(struct offset_topic *topic)
+static void topic_free(struct coord_shard *shard, struct offset_topic *topic)
 {
+    if (shard_groups(shard)->topic_before == topic)
+        shard_groups(shard)->topic_before = NULL;
     map_remove(&topic->group->topics, topic->name);
     for (size_t i = 0; i < topic->count; i++)
         free_chain(topic->entries[i].newest);
@@ -163,7 +183,7 @@ static void topic_free(struct offset_topic *topic)
 static void group_free(struct coord_shard *shard, struct offset_group *group)
 {
     for (size_t i = map_count(&group->topics); i-- > 0;)
-        topic_free(map_at(&group->topics, i));
+        topic_free(shard, map_at(&group->topics, i));
     map_remove(&shard_groups(shard)->offsets, group->id);
     map_fini(&group->topics);
     list_remove(&group->sweep_link);
@@ -184,7 +204,7 @@ static void topic_compact(struct coord_shard *shard, struct offset_topic *topic)
     topic->count = kept;
     struct offset_group *group = topic->group;
     if (kept == 0)
-        topic_free(topic);
+        topic_free(shard, topic);
     if (map_count(&group->topics) == 0 && group->open_transactions == 0)
         group_free(shard, group);
 }
@@ -196,11 +216,24 @@ static void put(struct coord_shard *shard, struct offset_entry *entry, struct of
     prune(shard, entry);
 }
 
-void offset_store_put(struct coord_shard *shard, struct slice group_id, struct slice topic_name,
-                      int32_t partition, struct offset_value *value)
+/* The one version there is, when every reader would see the new one: it takes its place. */
+static bool replace(const struct coord_shard *shard, struct offset_entry *entry,
+                    const struct offset_value *from, struct slice metadata)
 {
-    struct offset_topic *topic;
-    put(shard, entry_make(shard, group_id, topic_name, partition, &topic), value);
+    struct offset_value *value = entry->newest;
+    if (!value || value->older || from->record_offset >= shard->committed ||
+        value->metadata_size != metadata.size)
+        return false;
+    value_set(value, from, metadata);
+    return true;
+}
+
+void offset_store_put(struct coord_shard *shard, struct slice group_id, struct slice topic,
+                      int32_t partition, const struct offset_value *value, struct slice metadata)
+{
+    struct offset_entry *entry = entry_make(topic_make(shard, group_id, topic), partition);
+    if (!replace(shard, entry, value, metadata))
+        put(shard, entry, value_new(value, metadata));
 }
 
 static void pending_free(struct offset_txn *txn, struct offset_pending *pending)
@@ -236,9 +269,8 @@ void offset_store_remove(struct coord_shard *shard, struct slice group_id, struc
     if (entry->pending > 0)
         drop_pending(shard, topic, partition);
     if (entry->newest) {
-        struct offset_value *tombstone = offset_value_new(record_offset, 0, SLICE_NULL);
-        tombstone->tombstone = true;
-        put(shard, entry, tombstone);
+        const struct offset_value tombstone = {.record_offset = record_offset, .tombstone = true};
+        put(shard, entry, value_new(&tombstone, SLICE_NULL));
     }
     if (entry->newest) {
         topic->group->sweep_offset = record_offset;
@@ -254,7 +286,7 @@ void offset_store_remove(struct coord_shard *shard, struct slice group_id, struc
 
 void offset_store_put_pending(struct coord_shard *shard, int64_t producer_id, struct slice group_id,
                               struct slice topic_name, int32_t partition,
-                              struct offset_value *value)
+                              const struct offset_value *value, struct slice metadata)
 {
     struct offset_txn *txn = map_get(&shard_groups(shard)->transactions, MAP_KEY(producer_id));
     if (!txn) {
@@ -264,8 +296,8 @@ void offset_store_put_pending(struct coord_shard *shard, int64_t producer_id, st
         map_init(&txn->groups);
         map_put(&shard_groups(shard)->transactions, MAP_KEY(txn->producer_id), txn);
     }
-    struct offset_topic *topic;
-    struct offset_entry *entry = entry_make(shard, group_id, topic_name, partition, &topic);
+    struct offset_topic *topic = topic_make(shard, group_id, topic_name);
+    struct offset_entry *entry = entry_make(topic, partition);
     if (!map_get(&txn->groups, group_id)) {
         map_put(&txn->groups, topic->group->id, topic->group);
         topic->group->open_transactions++;
@@ -281,7 +313,7 @@ void offset_store_put_pending(struct coord_shard *shard, int64_t producer_id, st
         entry->pending++;
         topic->group->pending++;
     }
-    pending->value = value;
+    pending->value = value_new(value, metadata);
 }
 
 static void txn_free(struct offset_txn *txn)

@@ -16,8 +16,8 @@ struct offset_value {
     int64_t commit_timestamp_ms;
     int64_t expire_timestamp_ms; /* -1 = by offsets.retention.minutes */
     int32_t leader_epoch;        /* -1 = none */
-    bool tombstone;
-    uint32_t metadata_size;
+    uint32_t metadata_size : 31;
+    uint32_t tombstone : 1;
     struct uuid topic_id; /* zero = unknown */
     uint8_t metadata[];
 };
@@ -44,8 +44,6 @@ struct offset_group {
     int64_t sweep_offset;      /* of its last tombstone */
 };
 
-struct offset_value *offset_value_new(int64_t record_offset, int64_t offset, struct slice metadata);
-
 struct offset_group *offset_store_group(const struct coord_shard *shard, struct slice group_id);
 struct offset_topic *offset_store_topic(const struct offset_group *group, struct slice topic);
 struct offset_entry *offset_store_entry(const struct offset_topic *topic, int32_t partition);
@@ -56,15 +54,18 @@ const struct offset_value *offset_store_newest(const struct offset_entry *entry)
 const struct offset_value *offset_store_committed(const struct coord_shard *shard,
                                                   const struct offset_entry *entry);
 
-/* Takes `value`. A tombstone removes, and drops pending commits of that partition. */
+/* What a record says: `value` has record_offset, offset, timestamps, leader epoch and topic id; all
+ * is copied, here and below. */
 void offset_store_put(struct coord_shard *shard, struct slice group_id, struct slice topic,
-                      int32_t partition, struct offset_value *value);
+                      int32_t partition, const struct offset_value *value, struct slice metadata);
+/* A tombstone removes, and drops pending commits of that partition. */
 void offset_store_remove(struct coord_shard *shard, struct slice group_id, struct slice topic,
                          int32_t partition, int64_t record_offset);
 
-/* A commit inside a transaction: waits for offset_store_end. Takes `value`. */
+/* A commit inside a transaction: waits for offset_store_end. */
 void offset_store_put_pending(struct coord_shard *shard, int64_t producer_id, struct slice group_id,
-                              struct slice topic, int32_t partition, struct offset_value *value);
+                              struct slice topic, int32_t partition,
+                              const struct offset_value *value, struct slice metadata);
 /* The marker of the producer's transaction. Of a pending and a plain commit of one partition, the
  * one with the later record stays. */
 void offset_store_end(struct coord_shard *shard, int64_t producer_id, bool commit,

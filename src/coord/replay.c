@@ -82,16 +82,20 @@ static enum err replay_offset(struct replay *r)
     struct offset_commit_value record;
     enum err err = read_value(&wire_offset_commit_value, r->value, &arena, &record);
     if (!err) {
-        struct offset_value *value = offset_value_new(r->offset, record.offset, record.metadata);
-        value->leader_epoch = record.leader_epoch;
-        value->commit_timestamp_ms = record.commit_timestamp;
-        value->expire_timestamp_ms = record.expire_timestamp;
-        value->topic_id = record.topic_id;
+        const struct offset_value value = {
+            .record_offset = r->offset,
+            .offset = record.offset,
+            .leader_epoch = record.leader_epoch,
+            .commit_timestamp_ms = record.commit_timestamp,
+            .expire_timestamp_ms = record.expire_timestamp,
+            .topic_id = record.topic_id,
+        };
         simple_group(r, group_id);
         if (r->producer_id >= 0)
-            offset_store_put_pending(r->shard, r->producer_id, group_id, topic, partition, value);
+            offset_store_put_pending(r->shard, r->producer_id, group_id, topic, partition, &value,
+                                     record.metadata);
         else
-            offset_store_put(r->shard, group_id, topic, partition, value);
+            offset_store_put(r->shard, group_id, topic, partition, &value, record.metadata);
     }
     arena_fini(&arena);
     return err;

@@ -102,9 +102,12 @@ const struct shard_machine shard_group_machine = {
     .fire = fire,
 };
 
-struct group *shard_group(const struct coord_shard *shard, struct slice group_id)
+struct group *shard_group(struct coord_shard *shard, struct slice group_id)
 {
-    return map_get(&shard_groups(shard)->groups, group_id);
+    struct shard_groups *state = shard_groups(shard);
+    if (!state->group_before || !slice_eq(state->group_before->id, group_id))
+        state->group_before = map_get(&state->groups, group_id);
+    return state->group_before;
 }
 
 struct group *shard_group_committed(const struct coord_shard *shard, struct slice group_id)
@@ -124,11 +127,13 @@ struct group *shard_group_committed(const struct coord_shard *shard, struct slic
 void shard_group_add(struct coord_shard *shard, struct group *group)
 {
     map_put(&shard_groups(shard)->groups, group->id, group);
+    shard_groups(shard)->group_before = group;
 }
 
 void shard_group_remove(struct coord_shard *shard, struct group *group, int64_t offset)
 {
     map_remove(&shard_groups(shard)->groups, group->id);
+    shard_groups(shard)->group_before = NULL;
     group_clear(shard, group);
     group->removed = true;
     if (offset != INT64_MAX && offset >= shard->committed) {

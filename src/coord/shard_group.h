@@ -11,6 +11,9 @@ struct shard_groups {
     struct list sweeps;      /* struct offset_group with tombstones to be dropped once committed */
     struct map transactions; /* producer id -> struct offset_txn */
     struct shard_timer expiry;
+    /* Those of the look-up before, for records come in rows of one; NULL = none. */
+    struct group *group_before;
+    struct offset_topic *topic_before;
 };
 
 extern const struct shard_machine shard_group_machine;
@@ -21,7 +24,7 @@ static inline struct shard_groups *shard_groups(const struct coord_shard *shard)
 }
 
 /* The group in the newest view; NULL when absent. */
-struct group *shard_group(const struct coord_shard *shard, struct slice group_id);
+struct group *shard_group(struct coord_shard *shard, struct slice group_id);
 /* The group as committed reads see it; NULL when absent. */
 struct group *shard_group_committed(const struct coord_shard *shard, struct slice group_id);
 void shard_group_add(struct coord_shard *shard, struct group *group);
