@@ -62,9 +62,11 @@ static void explain(const struct creation *creation, int32_t i)
     static atomic_bool told;
     if (creation->errors[i] != ERR_INVALID_REPLICATION_FACTOR || atomic_exchange(&told, true))
         return;
-    enum broker_key key = slice_eq_str(creation->names[i], TOPIC_CONSUMER_OFFSETS)
-                              ? BROKER_KEY_OFFSETS_TOPIC_REPLICATION_FACTOR
-                              : BROKER_KEY_DEFAULT_REPLICATION_FACTOR;
+    enum broker_key key = BROKER_KEY_DEFAULT_REPLICATION_FACTOR;
+    if (slice_eq_str(creation->names[i], TOPIC_CONSUMER_OFFSETS))
+        key = BROKER_KEY_OFFSETS_TOPIC_REPLICATION_FACTOR;
+    else if (slice_eq_str(creation->names[i], TOPIC_TRANSACTION_STATE))
+        key = BROKER_KEY_TRANSACTION_STATE_LOG_REPLICATION_FACTOR;
     const char *name = conf_key(CONF_KIND_BROKER, (int)key)->name;
     int32_t alive = alive_brokers(creation->context->quorum);
     diag(DIAG_API, DIAG_WARN,

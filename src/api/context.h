@@ -24,12 +24,14 @@ struct api_context {
     struct quorum *quorum;               /* metadata: images and changes (repl/quorum.h) */
     struct partition_table *partitions;  /* partitions this node holds (repl/partition_table.h) */
     struct log_dirs *log_dirs;           /* log folders (store/log_dirs.h) */
-    struct coordinators *coordinators;   /* group coordinator (api/coordinators.h) */
+    struct coordinators *groups;         /* group coordinator (api/coordinators.h) */
+    struct coordinators *transactions;   /* transaction coordinator; likewise */
     struct fetch_sessions *sessions;     /* api/fetch_session.h */
     struct producer_ids *producer_ids;   /* api/producer_ids.h */
     bool unstable_versions;              /* unstable.api.versions.enable */
     bool advertise_as_reached; /* node endpoints in replies are the address a connection came by */
     _Atomic int64_t flush_count;   /* flushes of partitions under way; likewise */
+    _Atomic int64_t duty_count;    /* transactions whose markers are being written; likewise */
     _Atomic int64_t request_count; /* under way; the node waits for them when it stops */
     _Atomic int64_t complained_ns; /* when the last bad request was told; one line a second */
 };

@@ -1,8 +1,8 @@
-/* The driver around the coordinator's pure shards: locks, loading, appends, commits, timers.
+/* The driver around the coordinators' pure shards: locks, loading, appends, commits, timers.
  *
  * A shard object is referenced by the table, by its load job, by calls under way and by posted
  * tasks; it is freed with the last. Its lock is LOCK_COORDINATOR; the partition's lock comes
- * inside, from the append. Replies run in coord_update_deliver, after unlock.
+ * inside, from the append. Duties and replies run after unlock.
  *
  * Timer: every call tells when the shard wants to be ticked next. The timer lives on the shard's
  * loop; other threads post a task there, and only when the wish is earlier than what is set.
@@ -11,7 +11,10 @@
  * makes the shard's loop watch the partition until it is. */
 #include "api/coordinators.h"
 
+#include "api/context.h"
 #include "api/request.h"
+#include "api/topic_names.h"
+#include "api/txn_duties.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "coord/offsets.h"
@@ -22,13 +25,15 @@
 
 enum { LOAD_CHUNK_SIZE = 1 << 20, COMMIT_WATCH_MS = 30000 };
 
-struct group_shard {
+struct coordinator_shard {
     struct coordinators *coordinators;
     atomic_int ref_count;
     struct lock lock;
-    struct coord_shard *shard; /* lock */
+    struct coord_shard *shard;     /* lock */
+    struct coordinator_call *call; /* lock: the one inside; NULL = none, or of the driver itself */
     struct partition *partition;
     int32_t index;
+    atomic_int epoch; /* that it serves in; -1 = it does not */
     struct loop *loop;
 
     struct io_job load_job;
@@ -48,26 +53,28 @@ struct group_shard {
 };
 
 struct coordinators {
+    enum coord_kind kind;
+    struct api_context *context;
     struct io *io;
     struct loop *const *loops;
     int loop_count;
     struct lock lock; /* a leaf: never held while entering a shard */
     struct coord_config config;
     int32_t partition_count;
-    struct group_shard **shards; /* shard_count of them, NULL = not led here */
+    struct coordinator_shard **shards; /* shard_count of them, NULL = not led here */
     int32_t shard_count;
     atomic_int loading;
 };
 
 /* ---- shard references ---- */
 
-static struct group_shard *shard_ref(struct group_shard *shard)
+static struct coordinator_shard *shard_ref(struct coordinator_shard *shard)
 {
     atomic_fetch_add_explicit(&shard->ref_count, 1, memory_order_relaxed);
     return shard;
 }
 
-static void shard_unref(struct group_shard *shard)
+static void shard_unref(struct coordinator_shard *shard)
 {
     if (atomic_fetch_sub(&shard->ref_count, 1) != 1)
         return;
@@ -77,10 +84,10 @@ static void shard_unref(struct group_shard *shard)
     mem_free(shard);
 }
 
-static struct group_shard *shard_find(struct coordinators *coordinators, int32_t index)
+static struct coordinator_shard *shard_find(struct coordinators *coordinators, int32_t index)
 {
     lock_take(&coordinators->lock);
-    struct group_shard *shard =
+    struct coordinator_shard *shard =
         index >= 0 && index < coordinators->shard_count ? coordinators->shards[index] : NULL;
     if (shard)
         shard_ref(shard);
@@ -100,7 +107,7 @@ static struct coord_event event_now(struct io *io)
 
 /* Lock held. Notes the wish of a call; true when the caller must post the task after unlock (and
  * give it a reference). */
-static bool note_update(struct group_shard *shard, const struct coord_update *update)
+static bool note_update(struct coordinator_shard *shard, const struct coord_update *update)
 {
     bool earlier = update->deadline_ms < shard->wish_ms;
     shard->wish_ms = update->deadline_ms;
@@ -110,18 +117,20 @@ static bool note_update(struct group_shard *shard, const struct coord_update *up
     return wanted;
 }
 
-static void shard_release(struct group_shard *shard, struct coord_update *update)
+static void shard_release(struct coordinator_shard *shard, struct coord_update *update)
 {
     bool post = note_update(shard, update);
     lock_release(&shard->lock);
     if (post)
         loop_post(shard->loop, &shard_ref(shard)->task);
+    if (!list_empty(&update->markers))
+        txn_duties_run(shard->coordinators->context, shard->loop, shard->index, &update->markers);
     coord_update_deliver(update);
 }
 
 /* ---- the shard's loop: timer and commits ---- */
 
-static void set_timer(struct group_shard *shard, int64_t wish_ms)
+static void set_timer(struct coordinator_shard *shard, int64_t wish_ms)
 {
     bool was_set = loop_timer_is_set(&shard->timer);
     if (wish_ms == INT64_MAX) {
@@ -138,7 +147,7 @@ static void set_timer(struct group_shard *shard, int64_t wish_ms)
 
 static void committed(struct parked *parked);
 
-static void watch_commits(struct group_shard *shard, int64_t target)
+static void watch_commits(struct coordinator_shard *shard, int64_t target)
 {
     if (!target || shard->watching)
         return;
@@ -159,7 +168,7 @@ static void watch_commits(struct group_shard *shard, int64_t target)
 
 static void run_task(struct loop_task *task)
 {
-    struct group_shard *shard = LIST_ITEM(task, struct group_shard, task);
+    struct coordinator_shard *shard = LIST_ITEM(task, struct coordinator_shard, task);
     lock_take(&shard->lock);
     shard->posted = false;
     int64_t wish_ms = shard->wish_ms, target = shard->pending_next;
@@ -171,7 +180,7 @@ static void run_task(struct loop_task *task)
 
 static void committed(struct parked *parked)
 {
-    struct group_shard *shard = LIST_ITEM(parked, struct group_shard, parked);
+    struct coordinator_shard *shard = LIST_ITEM(parked, struct coordinator_shard, parked);
     if (shard->watched)
         partition_unwatch(shard->partition, &shard->watch);
     shard->watching = false;
@@ -195,7 +204,7 @@ static void committed(struct parked *parked)
 
 static void timer_expired(struct loop_timer *timer)
 {
-    struct group_shard *shard = LIST_ITEM(timer, struct group_shard, timer);
+    struct coordinator_shard *shard = LIST_ITEM(timer, struct coordinator_shard, timer);
     struct coord_event event = event_now(shard->coordinators->io);
     struct coord_update update;
     coord_update_init(&update);
@@ -211,12 +220,14 @@ static void timer_expired(struct loop_timer *timer)
 static enum err append(void *context, int32_t partition, struct slice batch,
                        int64_t *ret_offset_next, int64_t *ret_committed)
 {
-    struct group_shard *shard = context;
+    struct coordinator_shard *shard = context;
     (void)partition;
     struct partition_append append = {
         .origin = LOG_COORDINATOR,
         .all_in_sync = true,
         .batches = batch,
+        .guard = shard->call ? shard->call->guard : 0,
+        .transaction_version = shard->call ? shard->call->transaction_version : 0,
     };
     enum err err = partition_append(shard->partition, &append);
     if (err)
@@ -230,7 +241,7 @@ static enum err append(void *context, int32_t partition, struct slice batch,
 
 /* ---- loading ---- */
 
-static void activate(struct group_shard *shard, int64_t offset_next)
+static void activate(struct coordinator_shard *shard, int64_t offset_next)
 {
     struct coord_event event = event_now(shard->coordinators->io);
     struct coord_update update;
@@ -238,14 +249,16 @@ static void activate(struct group_shard *shard, int64_t offset_next)
     struct partition_ends ends;
     int32_t epoch = partition_ends(shard->partition, -1, &ends) ? -1 : ends.leader_epoch;
     lock_take(&shard->lock);
-    if (coord_shard_state(shard->shard) == ERR_COORDINATOR_LOAD_IN_PROGRESS)
+    if (coord_shard_state(shard->shard) == ERR_COORDINATOR_LOAD_IN_PROGRESS) {
         coord_shard_activate(shard->shard, &event, offset_next, epoch, &update);
+        atomic_store(&shard->epoch, epoch);
+    }
     shard_release(shard, &update);
 }
 
 static void load_run(struct io_job *job)
 {
-    struct group_shard *shard = LIST_ITEM(job, struct group_shard, load_job);
+    struct coordinator_shard *shard = LIST_ITEM(job, struct coordinator_shard, load_job);
     struct buf chunk;
     buf_init(&chunk);
     int64_t offset = 0, next = 0;
@@ -263,7 +276,8 @@ static void load_run(struct io_job *job)
     }
     buf_fini(&chunk);
     if (err)
-        diag(DIAG_COORD, DIAG_ERROR, "%.*s-%d cannot be loaded, its groups stay unavailable: %s",
+        diag(DIAG_COORD, DIAG_ERROR,
+             "%.*s-%d cannot be loaded, what it coordinates stays unavailable: %s",
              SLICE_FMT(shard->partition->topic), shard->index, err_name(err));
     else
         activate(shard, next);
@@ -273,7 +287,7 @@ static void load_run(struct io_job *job)
 
 void coordinators_lead(struct coordinators *coordinators, struct partition *partition)
 {
-    struct group_shard *shard = mem_zalloc(sizeof *shard);
+    struct coordinator_shard *shard = mem_zalloc(sizeof *shard);
     shard->coordinators = coordinators;
     atomic_init(&shard->ref_count, 1);
     lock_init(&shard->lock, LOCK_COORDINATOR);
@@ -281,13 +295,15 @@ void coordinators_lead(struct coordinators *coordinators, struct partition *part
     shard->index = partition->index;
     shard->loop = coordinators->loops[partition->index % coordinators->loop_count];
     shard->wish_ms = INT64_MAX;
+    atomic_init(&shard->epoch, -1);
     shard->task.run = run_task;
     list_init(&shard->task.link);
     shard->timer.expired = timer_expired;
     struct coord_writer writer = {shard, append};
     coordinators_resign(coordinators, partition->index);
     lock_take(&coordinators->lock);
-    shard->shard = coord_shard_new(COORD_GROUPS, &coordinators->config, &writer, partition->index);
+    shard->shard =
+        coord_shard_new(coordinators->kind, &coordinators->config, &writer, partition->index);
     if (partition->index >= coordinators->shard_count) {
         int32_t count = partition->index + 1;
         coordinators->shards =
@@ -317,7 +333,7 @@ int coordinators_loading(struct coordinators *coordinators)
 
 void coordinators_resign(struct coordinators *coordinators, int32_t index)
 {
-    struct group_shard *shard = NULL;
+    struct coordinator_shard *shard = NULL;
     lock_take(&coordinators->lock);
     if (index >= 0 && index < coordinators->shard_count) {
         shard = coordinators->shards[index];
@@ -330,6 +346,7 @@ void coordinators_resign(struct coordinators *coordinators, int32_t index)
     coord_update_init(&update);
     lock_take(&shard->lock);
     coord_shard_unload(shard->shard, &update);
+    atomic_store(&shard->epoch, -1);
     update.deadline_ms = INT64_MAX;
     shard->pending_next = 0;
     /* The task takes the timer down, on its loop. */
@@ -351,11 +368,14 @@ void coordinators_resign_all(struct coordinators *coordinators)
 
 /* ---- all shards ---- */
 
-struct coordinators *coordinators_new(struct io *io, struct loop *const *loops, int loop_count,
+struct coordinators *coordinators_new(enum coord_kind kind, struct api_context *context,
+                                      struct loop *const *loops, int loop_count,
                                       const struct coord_config *config)
 {
     struct coordinators *coordinators = mem_zalloc(sizeof *coordinators);
-    coordinators->io = io;
+    coordinators->kind = kind;
+    coordinators->context = context;
+    coordinators->io = context->io;
     coordinators->loops = loops;
     coordinators->loop_count = loop_count;
     coordinators->config = *config;
@@ -379,7 +399,7 @@ void coordinators_configure(struct coordinators *coordinators, const struct coor
     int32_t count = coordinators->shard_count;
     lock_release(&coordinators->lock);
     for (int32_t i = 0; i < count; i++) {
-        struct group_shard *shard = shard_find(coordinators, i);
+        struct coordinator_shard *shard = shard_find(coordinators, i);
         if (!shard)
             continue;
         lock_take(&shard->lock);
@@ -387,6 +407,12 @@ void coordinators_configure(struct coordinators *coordinators, const struct coor
         lock_release(&shard->lock);
         shard_unref(shard);
     }
+}
+
+struct slice coordinators_topic(const struct coordinators *coordinators)
+{
+    return coordinators->kind == COORD_GROUPS ? SLICE_LIT(TOPIC_CONSUMER_OFFSETS)
+                                              : SLICE_LIT(TOPIC_TRANSACTION_STATE);
 }
 
 void coordinators_set_partition_count(struct coordinators *coordinators, int32_t count)
@@ -404,10 +430,10 @@ int32_t coordinators_partition_count(struct coordinators *coordinators)
     return count;
 }
 
-int32_t coordinators_partition_of(struct coordinators *coordinators, struct slice group_id)
+int32_t coordinators_partition_of(struct coordinators *coordinators, struct slice key)
 {
     int32_t count = coordinators_partition_count(coordinators);
-    return count ? coordinator_partition(group_id, count) : -1;
+    return count ? coordinator_partition(key, count) : -1;
 }
 
 void coordinators_topics_deleted(struct coordinators *coordinators, const struct slice *names,
@@ -423,17 +449,26 @@ void coordinators_topics_deleted(struct coordinators *coordinators, const struct
     }
 }
 
+int32_t coordinators_epoch(struct coordinators *coordinators, int32_t index)
+{
+    struct coordinator_shard *shard = shard_find(coordinators, index);
+    if (!shard)
+        return -1;
+    int32_t epoch = atomic_load(&shard->epoch);
+    shard_unref(shard);
+    return epoch;
+}
+
 /* ---- calls ---- */
 
 enum err coordinators_enter_at(struct coordinators *coordinators, int32_t index,
                                struct request *request, struct coordinator_call *ret_call)
 {
-    struct group_shard *shard = shard_find(coordinators, index);
+    struct coordinator_shard *shard = shard_find(coordinators, index);
     if (!shard)
         return ERR_NOT_COORDINATOR;
-    ret_call->held = shard;
-    ret_call->shard = shard->shard;
-    ret_call->event = event_now(coordinators->io);
+    *ret_call = (struct coordinator_call){
+        .held = shard, .shard = shard->shard, .event = event_now(coordinators->io)};
     if (request) {
         ret_call->event.version = request->version;
         if (request->client_id.data)
@@ -444,20 +479,23 @@ enum err coordinators_enter_at(struct coordinators *coordinators, int32_t index,
     }
     coord_update_init(&ret_call->update);
     lock_take(&shard->lock);
+    ret_call->update.deadline_ms = shard->wish_ms; /* for calls that only look */
+    shard->call = ret_call;
     return ERR_NONE;
 }
 
-enum err coordinators_enter(struct coordinators *coordinators, struct slice group_id,
+enum err coordinators_enter(struct coordinators *coordinators, struct slice key,
                             struct request *request, struct coordinator_call *ret_call)
 {
-    int32_t index = coordinators_partition_of(coordinators, group_id);
+    int32_t index = coordinators_partition_of(coordinators, key);
     return index < 0 ? ERR_NOT_COORDINATOR
                      : coordinators_enter_at(coordinators, index, request, ret_call);
 }
 
 void coordinators_leave(struct coordinator_call *call)
 {
-    struct group_shard *shard = call->held;
+    struct coordinator_shard *shard = call->held;
+    shard->call = NULL;
     shard_release(shard, &call->update);
     shard_unref(shard);
 }

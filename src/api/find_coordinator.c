@@ -1,16 +1,14 @@
-/* FindCoordinator: who leads the partition that a group's name falls on.
+/* FindCoordinator: who leads the partition that the name of a group or a transactional id falls on.
  *
- * The offsets topic is made when first asked for, and the answer waits until its partitions have
- * leaders. Transactions and share groups have no coordinator here yet: asked for one, the answer is
- * TRANSACTIONAL_ID_AUTHORIZATION_FAILED, fatal in every client, and for share groups
- * INVALID_REQUEST, each with a sentence. */
+ * A coordinator's topic is made when it is first asked for, and the answer waits until its
+ * partitions have leaders. Share groups have no coordinator here yet: asked for one, the answer is
+ * INVALID_REQUEST with a sentence. */
 #include "api/auto_topics.h"
 #include "api/context.h"
 #include "api/coordinators.h"
 #include "api/endpoints.h"
 #include "api/families.h"
 #include "api/request.h"
-#include "api/topic_names.h"
 #include "base/hash.h"
 #include "meta/image.h"
 #include "repl/quorum.h"
@@ -21,7 +19,8 @@ enum key_type { KEY_GROUP = 0, KEY_TRANSACTION = 1, KEY_SHARE = 2 };
 
 struct search {
     const struct meta_image *image;
-    enum err created; /* how making the offsets topic went */
+    struct slice topic; /* of the coordinators */
+    enum err created;   /* how making it went */
 };
 
 static void no_node(struct find_coordinator_response_coordinator *to, enum err err,
@@ -37,16 +36,9 @@ static void no_node(struct find_coordinator_response_coordinator *to, enum err e
 static void find_one(struct request *request, const struct search *search, struct slice key,
                      struct find_coordinator_response_coordinator *to)
 {
-    const struct find_coordinator_request *body = request->body;
     to->key = key;
     to->error_message = slice_str("");
-    if (body->key_type == KEY_TRANSACTION) {
-        no_node(to, ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-                "Transactions are not served by this node yet.");
-        return;
-    }
-    const struct meta_topic *topic =
-        meta_image_topic(search->image, SLICE_LIT(TOPIC_CONSUMER_OFFSETS));
+    const struct meta_topic *topic = meta_image_topic(search->image, search->topic);
     struct endpoint endpoint;
     const struct meta_partition *partition =
         topic ? meta_topic_partition(topic, coordinator_partition(key, topic->partition_count))
@@ -126,14 +118,13 @@ static void handle(struct request *request)
     }
     struct search *search = arena_alloc(&request->arena, sizeof *search);
     request->parked = search;
-    if (body->key_type == KEY_GROUP &&
-        !coordinators_partition_count(request->context->coordinators)) {
-        struct slice *name = arena_alloc(&request->arena, sizeof *name);
-        *name = SLICE_LIT(TOPIC_CONSUMER_OFFSETS);
-        auto_topics_create(request, name, 1, &search->created, answer);
-    } else {
+    struct coordinators *coordinators =
+        body->key_type == KEY_GROUP ? request->context->groups : request->context->transactions;
+    search->topic = coordinators_topic(coordinators);
+    if (coordinators_partition_count(coordinators))
         answer(request);
-    }
+    else
+        auto_topics_create(request, &search->topic, 1, &search->created, answer);
 }
 
 API_FAMILY(api_find_coordinator, {WIRE_API_FIND_COORDINATOR, API_BROKER, handle});

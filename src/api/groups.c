@@ -50,7 +50,7 @@ static enum err enter(struct request *request, struct slice group_id, struct coo
 {
     if (!group_id.size)
         return ERR_INVALID_GROUP_ID;
-    return coordinators_enter(request->context->coordinators, group_id, request, call);
+    return coordinators_enter(request->context->groups, group_id, request, call);
 }
 
 /* ---- one group ---- */
@@ -132,7 +132,7 @@ static void describe_groups(struct request *request)
     for (int32_t i = 0; i < body->groups_count; i++) {
         struct coordinator_call call;
         enum err err =
-            coordinators_enter(request->context->coordinators, body->groups[i], request, &call);
+            coordinators_enter(request->context->groups, body->groups[i], request, &call);
         if (err) {
             coord_answer_describe(err, body->groups[i], &items[i]);
             continue;
@@ -148,7 +148,7 @@ static void describe_groups(struct request *request)
 static void list_groups(struct request *request)
 {
     struct list_groups_response *response = request_response(request);
-    struct coordinators *coordinators = request->context->coordinators;
+    struct coordinators *coordinators = request->context->groups;
     int32_t count = coordinators_partition_count(coordinators);
     for (int32_t i = 0; i < count; i++) {
         struct coordinator_call call;
@@ -219,7 +219,7 @@ static void delete_groups(struct request *request)
         items[i].group_id = body->groups_names[i];
     for (int32_t i = 0; i < body->groups_names_count; i++) {
         struct coordinator_call call;
-        enum err err = coordinators_enter(request->context->coordinators, body->groups_names[i],
+        enum err err = coordinators_enter(request->context->groups, body->groups_names[i],
                                           request, &call);
         if (err) {
             items[i].error_code = err_to_wire(err);

@@ -110,7 +110,7 @@ static void offset_commit(struct request *request)
     struct offset_commit_response *part = request_response(request);
     struct coordinator_call call;
     enum err err =
-        coordinators_enter(request->context->coordinators, commit->known.group_id, request, &call);
+        coordinators_enter(request->context->groups, commit->known.group_id, request, &call);
     if (err) {
         coord_answer_offset_commit(err, &commit->known, &request->arena, part);
         merge_commit(commit, part);
@@ -207,7 +207,7 @@ static void offset_delete(struct request *request)
     struct offset_delete_response *part = request_response(request);
     struct coordinator_call call;
     enum err err =
-        coordinators_enter(request->context->coordinators, body->group_id, request, &call);
+        coordinators_enter(request->context->groups, body->group_id, request, &call);
     if (err) {
         coord_answer_offset_delete(err, part);
         merge_deletion(deletion, part);

@@ -7,15 +7,16 @@
  * passed every batch: usually at once, else the request gives its frame back and parks with a watch
  * on each partition that is behind, until timeout.ms.
  *
- * Transactions are not served yet: a transactional id is refused with
- * TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which every client treats as fatal. */
+ * Transactional batches are checked first (api/txn_check.h): the walk starts, with the frame still
+ * held, when the coordinator has answered for all of their partitions. */
+#include "api/append_waits.h"
 #include "api/context.h"
 #include "api/endpoints.h"
 #include "api/families.h"
 #include "api/held.h"
 #include "api/named.h"
 #include "api/request.h"
-#include "base/mem.h"
+#include "api/txn_check.h"
 #include "meta/image.h"
 #include "meta/topic_name.h"
 #include "record/batch.h"
@@ -25,18 +26,9 @@
 #include "wire/api.h"
 #include "wire_produce.h"
 
-/* One partition that was appended to and is not acknowledged yet. */
-struct produce_wait {
-    struct watch watch;
-    struct partition *partition;
-    struct produce_response_partition_produce_response *answer;
-    int64_t offset_next;
-    int32_t leader_epoch;
-    bool watched;
-};
-
 struct produce {
-    struct parked parked;
+    struct append_waits waits;
+    struct txn_check check; /* count 0: no transactional batches */
     struct request *request;
     const struct produce_request *body;
     struct produce_response *response;
@@ -44,8 +36,9 @@ struct produce {
     int64_t now_ms;
     bool failed;       /* any error: acks=0 closes */
     bool hints_leader; /* an answer names another leader: node endpoints are wanted */
-    struct produce_wait *waits;
-    int32_t wait_count;
+    int32_t checks_met;
+    enum err refused; /* the whole request */
+    struct slice refused_message;
 };
 
 /* ---- one partition ---- */
@@ -112,27 +105,27 @@ static void answer_invalid(struct produce *produce, enum err err,
     }
 }
 
+static int32_t partition_count(const struct produce_request *body)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < body->topic_data_count; i++)
+        count += body->topic_data[i].partition_data_count;
+    return count;
+}
+
 static void add_wait(struct produce *produce, struct partition *partition,
                      const struct partition_append *append,
                      struct produce_response_partition_produce_response *answer)
 {
-    if (!produce->waits) {
-        int32_t count = 0;
-        for (int32_t i = 0; i < produce->body->topic_data_count; i++)
-            count += produce->body->topic_data[i].partition_data_count;
-        produce->waits =
-            arena_array(&produce->request->arena, (size_t)count, sizeof *produce->waits);
-    }
-    produce->waits[produce->wait_count++] = (struct produce_wait){
-        .partition = partition_ref(partition),
-        .answer = answer,
-        .offset_next = append->offset_next,
-        .leader_epoch = append->leader_epoch,
-    };
+    if (!produce->waits.items)
+        produce->waits.items =
+            arena_array(&produce->request->arena, (size_t)partition_count(produce->body),
+                        sizeof *produce->waits.items);
+    append_waits_add(&produce->waits, partition, append, answer);
 }
 
 static enum err append(struct produce *produce, struct partition *partition,
-                       const struct wire_records *records,
+                       const struct wire_records *records, int64_t guard,
                        struct produce_response_partition_produce_response *answer)
 {
     struct validate_result result;
@@ -143,12 +136,11 @@ static enum err append(struct produce *produce, struct partition *partition,
             add_log_start(partition, err, answer);
         return err;
     }
-    if (batch_is_transactional(result.batch))
-        return ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
     struct partition_append append = {
         .origin = LOG_CLIENT,
         .all_in_sync = produce->body->acks == -1,
         .batches = slice_of(result.batch, result.size),
+        .guard = guard,
     };
     err = partition_append(partition, &append);
     if (err) {
@@ -170,13 +162,50 @@ static enum err append(struct produce *produce, struct partition *partition,
     return ERR_NONE;
 }
 
+/* The check of a partition; NULL = there was none. The walk meets them in the order they were
+ * collected in. */
+static const struct txn_check_item *next_check(
+    struct produce *produce, const struct produce_request_partition_produce_data *from)
+{
+    int32_t at = produce->checks_met;
+    if (at == produce->check.count || produce->check.items[at].owner != from)
+        return NULL;
+    produce->checks_met++;
+    return &produce->check.items[at];
+}
+
+/* The check's error in a form that the client of this version knows. */
+static enum err answer_check(struct produce *produce, const struct txn_check_item *item,
+                             struct produce_response_partition_produce_response *answer)
+{
+    switch (err_to_wire(item->err)) {
+    case ERR_INVALID_TXN_STATE:
+        answer->error_message = SLICE_LIT("Partition was not added to the transaction");
+        return item->err;
+    case ERR_CONCURRENT_TRANSACTIONS:
+        if (produce->check.support == TXN_SUPPORT_ADDING)
+            return item->err;
+        break;
+    case ERR_NETWORK_EXCEPTION:
+    case ERR_COORDINATOR_LOAD_IN_PROGRESS:
+    case ERR_COORDINATOR_NOT_AVAILABLE:
+    case ERR_NOT_COORDINATOR: break;
+    default: return item->err;
+    }
+    /* Known to all clients as one to try again, and without asking for metadata before. */
+    answer->error_message = arena_printf(
+        &produce->request->arena,
+        "Unable to verify the partition has been added to the transaction. Underlying error: %s",
+        err_name(item->err));
+    return ERR_NOT_ENOUGH_REPLICAS;
+}
+
 static enum err produce_one(struct produce *produce,
                             const struct produce_request_topic_produce_data *topic,
                             const struct produce_request_partition_produce_data *from,
                             struct produce_response_partition_produce_response *answer)
 {
-    if (produce->body->transactional_id.data)
-        return ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+    const struct txn_check_item *check = next_check(produce, from);
     struct slice name = produce->request->version >= 13 ? SLICE_NULL : topic->name;
     struct partition *partition;
     enum err err =
@@ -186,8 +215,10 @@ static enum err produce_one(struct produce *produce,
     if (topic_name_is_internal(partition->topic) &&
         !slice_eq_str(produce->request->client_id, "__admin_client"))
         err = ERR_INVALID_TOPIC_EXCEPTION;
+    else if (check && check->err)
+        err = answer_check(produce, check, answer);
     if (!err)
-        err = append(produce, partition, &from->records, answer);
+        err = append(produce, partition, &from->records, check ? check->guard : 0, answer);
     partition_unref(partition);
     return err;
 }
@@ -196,7 +227,7 @@ static enum err produce_one(struct produce *produce,
 
 static void walk_topic(struct produce *produce,
                        const struct produce_request_topic_produce_data *topic,
-                       struct produce_response_topic_produce_response *to, enum err refused)
+                       struct produce_response_topic_produce_response *to)
 {
     to->name = topic->name;
     to->topic_id = topic->topic_id;
@@ -206,8 +237,10 @@ static void walk_topic(struct produce *produce,
     for (int32_t i = 0; i < topic->partition_data_count; i++) {
         answers[i].index = topic->partition_data[i].index;
         answers[i].base_offset = -1;
-        enum err err =
-            refused ? refused : produce_one(produce, topic, &topic->partition_data[i], &answers[i]);
+        enum err err = produce->refused;
+        answers[i].error_message = produce->refused_message;
+        if (!err)
+            err = produce_one(produce, topic, &topic->partition_data[i], &answers[i]);
         answers[i].error_code = err_to_wire(err);
         if (err)
             produce->failed = true;
@@ -256,25 +289,16 @@ static void finish(struct produce *produce)
 
 /* ---- waiting for the high watermark ---- */
 
-static void resume(struct parked *parked)
+static void waited(struct append_waits *waits)
 {
-    struct produce *produce = LIST_ITEM(parked, struct produce, parked);
-    for (int32_t i = 0; i < produce->wait_count; i++) {
-        struct produce_wait *wait = &produce->waits[i];
-        if (wait->watched)
-            partition_unwatch(wait->partition, &wait->watch);
-        struct partition_ends ends;
-        enum err err = partition_ends(wait->partition, -1, &ends);
-        if (!err && ends.leader_epoch != wait->leader_epoch)
-            err = ERR_NOT_LEADER_OR_FOLLOWER;
-        if (!err && ends.high_watermark < wait->offset_next)
-            err = ERR_REQUEST_TIMED_OUT;
-        if (err) {
-            wait->answer->error_code = err_to_wire(err);
-            wait->answer->base_offset = -1;
-            wait->answer->log_append_time_ms = -1;
-        }
-        partition_unref(wait->partition);
+    struct produce *produce = LIST_ITEM(waits, struct produce, waits);
+    for (int32_t i = 0; i < waits->count; i++) {
+        struct produce_response_partition_produce_response *answer = waits->items[i].owner;
+        if (!waits->items[i].err)
+            continue;
+        answer->error_code = err_to_wire(waits->items[i].err);
+        answer->base_offset = -1;
+        answer->log_append_time_ms = -1;
     }
     finish(produce);
 }
@@ -282,7 +306,7 @@ static void resume(struct parked *parked)
 static void cancel(struct request *request)
 {
     struct produce *produce = request->parked;
-    parked_cancel(&produce->parked);
+    append_waits_cancel(&produce->waits);
 }
 
 /* The frame goes back to the net while the request waits; names are kept. */
@@ -302,20 +326,60 @@ static void park(struct produce *produce)
     keep_names(produce);
     request->parked = produce;
     request->cancel = cancel;
-    parked_init(&produce->parked, request->loop, produce->wait_count, resume);
-    int32_t passed = 0;
-    for (int32_t i = 0; i < produce->wait_count; i++) {
-        struct produce_wait *wait = &produce->waits[i];
-        wait->watch.parked = &produce->parked;
-        wait->watch.offset = wait->offset_next;
-        list_init(&wait->watch.link);
-        wait->watched =
-            partition_watch(wait->partition, WATCH_HW, &wait->watch, 0, wait->leader_epoch);
-        passed += !wait->watched;
-    }
-    parked_found(&produce->parked, passed);
+    produce->waits.done = waited;
     int64_t timeout_ms = produce->body->timeout_ms < 0 ? 0 : produce->body->timeout_ms;
-    parked_arm(&produce->parked, io_mono_ns(request->context->io) + timeout_ms * 1000000);
+    append_waits_start(&produce->waits, request->loop,
+                       io_mono_ns(request->context->io) + timeout_ms * 1000000);
+}
+
+/* ---- transactional batches ---- */
+
+/* The first batch of a partition, where it is of the form that can be transactional. */
+static const uint8_t *first_batch(const struct produce_request_partition_produce_data *from)
+{
+    struct slice bytes = from->records.bytes;
+    return bytes.size >= BATCH_HEADER_SIZE && batch_magic(bytes.data) == 2 ? bytes.data : NULL;
+}
+
+static void add_check(struct produce *produce,
+                      const struct produce_request_topic_produce_data *topic,
+                      const struct produce_request_partition_produce_data *from)
+{
+    const uint8_t *batch = first_batch(from);
+    struct txn_check *check = &produce->check;
+    if (!batch || !batch_is_transactional(batch))
+        return;
+    if (!produce->body->transactional_id.data) {
+        produce->refused = ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+        return;
+    }
+    struct partition *partition;
+    struct slice name = produce->request->version >= 13 ? SLICE_NULL : topic->name;
+    if (!batch_has_producer_id(batch) ||
+        held_find(produce->request->context, name, &topic->topic_id, from->index, &partition))
+        return; /* the walk says what is wrong */
+    if (!check->items) {
+        check->items = arena_array(&produce->request->arena, (size_t)partition_count(produce->body),
+                                   sizeof *check->items);
+    } else if (check->producer_id != batch_producer_id(batch) ||
+               check->producer_epoch != batch_producer_epoch(batch)) {
+        produce->refused = ERR_INVALID_PRODUCER_ID_MAPPING;
+        produce->refused_message =
+            SLICE_LIT("Transactional records contained more than one producer ID");
+    }
+    check->producer_id = batch_producer_id(batch);
+    check->producer_epoch = batch_producer_epoch(batch);
+    check->items[check->count++] = (struct txn_check_item){
+        .partition = partition, .sequence = batch_base_sequence(batch), .owner = from};
+}
+
+static void collect_checks(struct produce *produce)
+{
+    const struct produce_request *body = produce->body;
+    for (int32_t t = 0; t < body->topic_data_count; t++) {
+        for (int32_t i = 0; i < body->topic_data[t].partition_data_count; i++)
+            add_check(produce, &body->topic_data[t], &body->topic_data[t].partition_data[i]);
+    }
 }
 
 /* Of a partition named again counts what was said last. */
@@ -347,6 +411,27 @@ static void drop_repeated(struct request *request, struct produce_request *body)
     named_fini(&named);
 }
 
+static void walk(struct produce *produce)
+{
+    const struct produce_request *body = produce->body;
+    produce->now_ms = io_wall_ms(produce->request->context->io);
+    struct produce_response_topic_produce_response *items = produce_response_responses_new(
+        &produce->request->arena, produce->response, body->topic_data_count);
+    for (int32_t i = 0; i < body->topic_data_count; i++)
+        walk_topic(produce, &body->topic_data[i], &items[i]);
+    for (int32_t i = 0; i < produce->check.count; i++)
+        partition_unref(produce->check.items[i].partition);
+    if (produce->waits.count)
+        park(produce);
+    else
+        finish(produce);
+}
+
+static void checked(struct txn_check *check)
+{
+    walk(LIST_ITEM(check, struct produce, check));
+}
+
 static void handle(struct request *request)
 {
     drop_repeated(request, request->body);
@@ -354,18 +439,24 @@ static void handle(struct request *request)
     produce->request = request;
     produce->body = request->body;
     produce->response = request_response(request);
-    produce->now_ms = io_wall_ms(request->context->io);
     buf_init(&produce->rebuilt);
-    const struct produce_request *body = produce->body;
-    enum err refused = body->acks < -1 || body->acks > 1 ? ERR_INVALID_REQUIRED_ACKS : ERR_NONE;
-    struct produce_response_topic_produce_response *items =
-        produce_response_responses_new(&request->arena, produce->response, body->topic_data_count);
-    for (int32_t i = 0; i < body->topic_data_count; i++)
-        walk_topic(produce, &body->topic_data[i], &items[i], refused);
-    if (produce->wait_count)
-        park(produce);
+    if (produce->body->acks < -1 || produce->body->acks > 1)
+        produce->refused = ERR_INVALID_REQUIRED_ACKS;
     else
-        finish(produce);
+        collect_checks(produce);
+    if (produce->refused || !produce->check.count) {
+        walk(produce);
+        return;
+    }
+    struct txn_check *check = &produce->check;
+    check->request = request;
+    check->transactional_id = produce->body->transactional_id;
+    check->support = request->version >= 12   ? TXN_SUPPORT_ADDING
+                     : request->version >= 11 ? TXN_SUPPORT_ABORTABLE
+                                              : TXN_SUPPORT_OLD;
+    check->patient = check->support == TXN_SUPPORT_ADDING;
+    check->done = checked;
+    txn_check_start(check);
 }
 
 API_FAMILY(api_produce, {WIRE_API_PRODUCE, API_BROKER, handle});

@@ -37,7 +37,8 @@ static void free_services(struct node *node)
     fetch_sessions_free(context->sessions);
     producer_ids_free(context->producer_ids);
     partition_table_free(context->partitions);
-    coordinators_free(context->coordinators);
+    coordinators_free(context->groups);
+    coordinators_free(context->transactions);
     if (context->quorum)
         quorum_close(context->quorum);
     log_dirs_free(context->log_dirs);

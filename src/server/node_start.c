@@ -242,8 +242,13 @@ static void build_services(struct node *node)
     context->unstable_versions = config_bool(config, BROKER_KEY_UNSTABLE_API_VERSIONS_ENABLE);
     context->advertise_as_reached = config_advertise_as_reached(config);
     context->partitions = partition_table_new();
-    struct coord_config coord = settings_coord(config);
-    context->coordinators = coordinators_new(context->io, node->loops, node->loop_count, &coord);
+    struct meta_image *image = meta_image_empty();
+    struct coord_config coord = settings_coord(config, image);
+    meta_image_unref(image);
+    context->groups =
+        coordinators_new(COORD_GROUPS, context, node->loops, node->loop_count, &coord);
+    context->transactions =
+        coordinators_new(COORD_TRANSACTIONS, context, node->loops, node->loop_count, &coord);
     context->sessions = fetch_sessions_new(
         context->io,
         (int32_t)config_int(config, BROKER_KEY_MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS),
@@ -384,7 +389,9 @@ static void start_failed(struct node *node, char *text)
 static void become_ready(struct loop_timer *timer)
 {
     struct node *node = LIST_ITEM(timer, struct node, drain_timer);
-    if (coordinators_loading(node->context.coordinators) && !node->stop_asked) {
+    if (coordinators_loading(node->context.groups) +
+            coordinators_loading(node->context.transactions) &&
+        !node->stop_asked) {
         loop_timer_set(node->meta_loop, timer, io_mono_ns(node->options.io) + 500000);
         return;
     }

@@ -3,7 +3,8 @@
  *  1. controlled shutdown: the fencing records are written (on a worker, it waits for the disk)
  *  2. listeners and connections close; requests under way lose their connection
  *  3. partitions and coordinators are taken down: everything parked ends
- *  4. requests still under way (a metadata change, an append's flush) are awaited
+ *  4. what is still under way (a metadata change, an append's flush, the end of a transaction) is
+ *     awaited
  *  5. logs are flushed and closed, checkpoints and clean shutdown files written
  *  6. stopped
  *
@@ -49,8 +50,9 @@ static void stop_folders(struct node *node)
 static void drain(struct loop_timer *timer)
 {
     struct node *node = LIST_ITEM(timer, struct node, drain_timer);
-    int64_t under_way =
-        atomic_load(&node->context.request_count) + atomic_load(&node->context.flush_count);
+    int64_t under_way = atomic_load(&node->context.request_count) +
+                        atomic_load(&node->context.flush_count) +
+                        atomic_load(&node->context.duty_count);
     if (under_way > 0 && node->drain_round++ < DRAIN_ROUNDS_MAX) {
         loop_timer_set(node->meta_loop, timer,
                        io_mono_ns(node->options.io) + (int64_t)DRAIN_MS * 1000000);

@@ -6,7 +6,6 @@
 #include "server/publish.h"
 
 #include "api/coordinators.h"
-#include "api/topic_names.h"
 #include "base/mem.h"
 #include "meta/image.h"
 #include "meta/topic_name.h"
@@ -78,10 +77,35 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     context->config = config;
     struct net_config net = settings_net(config, publisher->memory);
     net_configure(publisher->net, &net);
-    struct coord_config coord = settings_coord(config);
-    coordinators_configure(context->coordinators, &coord);
     retire(publisher, before);
     return true;
+}
+
+/* ---- coordinators ---- */
+
+static void publish_coordinators(struct publisher *publisher, const struct meta_image *new)
+{
+    struct api_context *context = publisher->context;
+    struct coord_config coord = settings_coord(context->config, new);
+    coordinators_configure(context->groups, &coord);
+    coordinators_configure(context->transactions, &coord);
+}
+
+/* They work by this feature's level, which is in no configuration. */
+static bool transaction_version_changed(const struct meta_image *old, const struct meta_image *new)
+{
+    struct slice name = SLICE_LIT("transaction.version");
+    return meta_image_feature(old, name) != meta_image_feature(new, name);
+}
+
+/* Whose topic it is; NULL = of no coordinator. */
+static struct coordinators *coordinators_of(struct api_context *context, struct slice topic)
+{
+    if (slice_eq(topic, coordinators_topic(context->groups)))
+        return context->groups;
+    if (slice_eq(topic, coordinators_topic(context->transactions)))
+        return context->transactions;
+    return NULL;
 }
 
 /* ---- deletions ---- */
@@ -93,8 +117,9 @@ static void drop_partition(struct publisher *publisher, const struct meta_topic 
     struct partition *partition = partition_table_remove(context->partitions, topic->name, index);
     if (!partition)
         return;
-    if (slice_eq_str(topic->name, TOPIC_CONSUMER_OFFSETS))
-        coordinators_resign(context->coordinators, index);
+    struct coordinators *coordinators = coordinators_of(context, topic->name);
+    if (coordinators)
+        coordinators_resign(coordinators, index);
     struct log *log = partition_take_log(partition, ERR_UNKNOWN_TOPIC_OR_PARTITION);
     if (log) {
         enum err err = log_dirs_delete(context->log_dirs, log, false);
@@ -129,8 +154,7 @@ static void publish_deletions(struct publisher *publisher, const struct meta_ima
     struct deletions deletions = {.publisher = publisher};
     meta_image_topics_diff(old, new, delete_topic, &deletions);
     if (deletions.count)
-        coordinators_topics_deleted(publisher->context->coordinators, deletions.names,
-                                    deletions.count);
+        coordinators_topics_deleted(publisher->context->groups, deletions.names, deletions.count);
     mem_free(deletions.names);
 }
 
@@ -187,11 +211,11 @@ static void publish_partition(struct publisher *publisher, struct publish_walk *
     if (err)
         diag(DIAG_SERVER, DIAG_ERROR, "%.*s-%d cannot lead: %s", SLICE_FMT(walk->topic->name),
              index, err_name(err));
-    if (moved && walk->is_offsets_topic) {
+    if (moved && walk->coordinators) {
         if (state.leading && !err)
-            coordinators_lead(context->coordinators, partition);
+            coordinators_lead(walk->coordinators, partition);
         else
-            coordinators_resign(context->coordinators, index);
+            coordinators_resign(walk->coordinators, index);
     }
     partition_unref(partition);
 }
@@ -218,14 +242,14 @@ static void publish_topic(void *data, const struct meta_topic *old, const struct
         .assignments = &topics->assignments,
         .retrying = topics->retrying,
         .is_first = publisher->is_first,
-        .is_offsets_topic = slice_eq_str(topic->name, TOPIC_CONSUMER_OFFSETS),
+        .coordinators = coordinators_of(publisher->context, topic->name),
     };
     settings_topic(publisher->context->config, topics->new, topic->name, &walk.config,
                    &walk.log_config);
     if (publisher->is_first && walk.config.cleanup_compact && !topic_name_is_internal(topic->name))
         publisher->compacted_count++;
-    if (walk.is_offsets_topic)
-        coordinators_set_partition_count(publisher->context->coordinators, topic->partition_count);
+    if (walk.coordinators)
+        coordinators_set_partition_count(walk.coordinators, topic->partition_count);
     for (int32_t i = 0; i < topic->partition_count; i++)
         publish_partition(publisher, &walk, i);
     if (walk.log_missing)
@@ -238,8 +262,12 @@ static void publish_topics(struct publisher *publisher, const struct meta_image 
     struct topics_walk walk = {.publisher = publisher, .old = old, .new = new};
     meta_image_topics_diff(old, new, publish_topic, &walk);
     publish_assign(publisher->context, publisher->meta_loop, &walk.assignments);
-    if (!meta_image_topic(new, SLICE_LIT(TOPIC_CONSUMER_OFFSETS)))
-        coordinators_set_partition_count(publisher->context->coordinators, 0);
+    struct coordinators *const all[] = {publisher->context->groups,
+                                        publisher->context->transactions};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (!meta_image_topic(new, coordinators_topic(all[i])))
+            coordinators_set_partition_count(all[i], 0);
+    }
 }
 
 static bool misses_log(struct publisher *publisher, const struct meta_topic *topic)
@@ -315,6 +343,8 @@ void publish_image(struct publisher *publisher, const struct meta_image *old,
                    const struct meta_image *new)
 {
     bool config_changed = publish_config(publisher, old, new);
+    if (config_changed || transaction_version_changed(old, new))
+        publish_coordinators(publisher, new);
     publish_deletions(publisher, old, new);
     publish_topics(publisher, old, new);
     publish_topic_configs(publisher, old, new, config_changed);
@@ -334,7 +364,8 @@ void publish_nothing(struct publisher *publisher)
 {
     struct api_context *context = publisher->context;
     loop_timer_cancel(publisher->meta_loop, &publisher->retry);
-    coordinators_resign_all(context->coordinators);
+    coordinators_resign_all(context->transactions); /* they write to what the others hold */
+    coordinators_resign_all(context->groups);
     size_t count;
     struct partition **all = partition_table_all(context->partitions, &count);
     for (size_t i = 0; i < count; i++) {

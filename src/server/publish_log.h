@@ -23,7 +23,7 @@ struct publish_walk {
     struct topic_config config;
     struct log_config log_config;
     struct publish_assignments *assignments;
-    bool is_offsets_topic;
+    struct coordinators *coordinators; /* whose topic it is; NULL = of none */
     bool is_first;    /* the image that a start found: its partitions are not new */
     bool retrying;    /* partitions without a log are made anew */
     bool log_missing; /* one could not be made now, although its folder is online */

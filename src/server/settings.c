@@ -31,7 +31,7 @@ struct net_config settings_net(const struct config *config, int64_t memory)
     return net;
 }
 
-struct coord_config settings_coord(const struct config *config)
+struct coord_config settings_coord(const struct config *config, const struct meta_image *image)
 {
     struct coord_config coord;
     coord_config_init(&coord);
@@ -47,6 +47,16 @@ struct coord_config settings_coord(const struct config *config)
     coord.retention_check_ms = config_int(config, BROKER_KEY_OFFSETS_RETENTION_CHECK_INTERVAL_MS);
     coord.batch_size_max = int32_of(config, BROKER_KEY_MESSAGE_MAX_BYTES);
     coord.compression = (int8_t)config_int(config, BROKER_KEY_OFFSETS_TOPIC_COMPRESSION_CODEC);
+    coord.transaction_timeout_max_ms = int32_of(config, BROKER_KEY_TRANSACTION_MAX_TIMEOUT_MS);
+    coord.transaction_abort_check_ms = int32_of(
+        config, BROKER_KEY_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS);
+    coord.transactional_id_expiration_ms =
+        config_int(config, BROKER_KEY_TRANSACTIONAL_ID_EXPIRATION_MS);
+    coord.transaction_expiry_check_ms = int32_of(
+        config, BROKER_KEY_TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS);
+    coord.two_phase_commit_enable =
+        config_bool(config, BROKER_KEY_TRANSACTION_TWO_PHASE_COMMIT_ENABLE);
+    coord.transaction_version = meta_image_feature(image, SLICE_LIT("transaction.version"));
     return coord;
 }
 

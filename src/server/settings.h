@@ -12,7 +12,8 @@ struct meta_image;
 
 /* `memory` is the node's budget: half of it is for requests and answers under way. */
 struct net_config settings_net(const struct config *config, int64_t memory);
-struct coord_config settings_coord(const struct config *config);
+/* The image tells the finalized transaction.version. */
+struct coord_config settings_coord(const struct config *config, const struct meta_image *image);
 /* Times and sizes; paths, ids and callbacks are the node's. */
 void settings_log_dirs(const struct config *config, struct log_dirs_options *options);
 /* Loops that serve connections. */

@@ -37,8 +37,16 @@ static void defaults(void **state)
     assert_int_equal(net.idle_max_ms, 600000);
     assert_int_equal(net.send_buffer_size, -1);
     assert_int_equal(net.queued_size_max, INT64_C(1) << 30);
-    struct coord_config coord = settings_coord(config), kafka;
+    struct meta_image *image = meta_image_empty();
+    struct coord_config coord = settings_coord(config, image), kafka;
+    meta_image_unref(image);
     coord_config_init(&kafka);
+    assert_int_equal(coord.transaction_timeout_max_ms, kafka.transaction_timeout_max_ms);
+    assert_int_equal(coord.transaction_abort_check_ms, kafka.transaction_abort_check_ms);
+    assert_int_equal(coord.transactional_id_expiration_ms, kafka.transactional_id_expiration_ms);
+    assert_int_equal(coord.transaction_expiry_check_ms, kafka.transaction_expiry_check_ms);
+    assert_int_equal(coord.two_phase_commit_enable, kafka.two_phase_commit_enable);
+    assert_int_equal(coord.transaction_version, 0);
     assert_int_equal(coord.session_timeout_min_ms, kafka.session_timeout_min_ms);
     assert_int_equal(coord.session_timeout_max_ms, kafka.session_timeout_max_ms);
     assert_int_equal(coord.initial_rebalance_delay_ms, kafka.initial_rebalance_delay_ms);
@@ -64,8 +72,8 @@ static void the_file_wins(void **state)
                                       "log.flush.interval.messages=1\n");
     assert_int_equal(settings_loop_count(config, NULL), 7);
     assert_int_equal(settings_net(config, 1 << 30).send_buffer_size, 5000);
-    assert_int_equal(settings_coord(config).offsets_retention_ms, 120000);
     struct meta_image *image = meta_image_empty();
+    assert_int_equal(settings_coord(config, image).offsets_retention_ms, 120000);
     struct topic_config topic;
     struct log_config log;
     settings_topic(config, image, slice_str("t"), &topic, &log);

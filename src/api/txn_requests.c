@@ -1,0 +1,293 @@
+/* AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, DescribeTransactions, ListTransactions: each finds
+ * the shard of its transactional id, lets it decide, and answers when it says so. A request keeps
+ * its frame until the answer, whose shard may hold on to its strings. */
+#include "api/context.h"
+#include "api/coordinators.h"
+#include "api/families.h"
+#include "api/producer_ids.h"
+#include "api/request.h"
+#include "base/hash.h"
+#include "conf/config.h"
+#include "coord/transactions.h"
+#include "meta/image.h"
+#include "repl/quorum.h"
+#include "wire/api.h"
+#include "wire_add_offsets_to_txn.h"
+#include "wire_add_partitions_to_txn.h"
+#include "wire_describe_transactions.h"
+#include "wire_end_txn.h"
+#include "wire_list_transactions.h"
+
+#include <stdatomic.h>
+
+/* ---- AddPartitionsToTxn ---- */
+
+enum { ADD_BATCHED_SINCE = 4 /* versions of brokers: several transactions */ };
+
+struct adding {
+    struct request *request;
+    struct add_partitions_to_txn_response *response;
+    struct add_one *items;
+    int32_t count;
+    atomic_int pending;
+};
+
+/* One transaction of the request. */
+struct add_one {
+    struct coord_reply reply;
+    struct adding *adding;
+    const struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *from;
+    struct add_partitions_to_txn_response_add_partitions_to_txn_result *result;
+};
+
+static void finish_adding(struct adding *adding)
+{
+    if (atomic_fetch_sub(&adding->pending, 1) != 1)
+        return;
+    struct add_partitions_to_txn_response *response = adding->response;
+    if (adding->request->version < ADD_BATCHED_SINCE) {
+        response->results_by_topic_v3_and_below = adding->items[0].result->topic_results;
+        response->results_by_topic_v3_and_below_count =
+            adding->items[0].result->topic_results_count;
+    }
+    request_reply(adding->request, response);
+}
+
+static void added(struct coord_reply *reply)
+{
+    finish_adding(LIST_ITEM(reply, struct add_one, reply)->adding);
+}
+
+/* Partitions that do not exist keep the others out, too. */
+static bool refuse_unknown(struct add_one *one, const struct meta_image *image)
+{
+    struct arena *arena = &one->adding->request->arena;
+    bool unknown = false;
+    coord_transactions_answer_add_partitions(
+        one->adding->request->version, ERR_OPERATION_NOT_ATTEMPTED, one->from, arena, one->result);
+    for (int32_t t = 0; t < one->from->topics_count; t++) {
+        const struct meta_topic *topic = meta_image_topic(image, one->from->topics[t].name);
+        for (int32_t i = 0; i < one->from->topics[t].partitions_count; i++) {
+            if (topic && meta_topic_partition(topic, one->from->topics[t].partitions[i]))
+                continue;
+            one->result->topic_results[t].results_by_partition[i].partition_error_code =
+                ERR_UNKNOWN_TOPIC_OR_PARTITION;
+            unknown = true;
+        }
+    }
+    return unknown;
+}
+
+static void add_one(struct add_one *one, const struct meta_image *image)
+{
+    struct request *request = one->adding->request;
+    if (refuse_unknown(one, image)) {
+        finish_adding(one->adding);
+        return;
+    }
+    struct coordinator_call call;
+    enum err err = coordinators_enter(request->context->transactions, one->from->transactional_id,
+                                      request, &call);
+    if (err) {
+        coord_transactions_answer_add_partitions(request->version, err, one->from, &request->arena,
+                                                 one->result);
+        finish_adding(one->adding);
+        return;
+    }
+    one->reply =
+        (struct coord_reply){.arena = &request->arena, .response = one->result, .done = added};
+    list_init(&one->reply.link);
+    coord_transactions_add_partitions(call.shard, &call.event, one->from, &one->reply,
+                                      &call.update);
+    coordinators_leave(&call);
+}
+
+/* The transactions of the request, whatever its version. */
+static void collect(struct adding *adding)
+{
+    struct request *request = adding->request;
+    struct arena *arena = &request->arena;
+    const struct add_partitions_to_txn_request *body = request->body;
+    const struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *from =
+        body->transactions;
+    adding->count = body->transactions_count;
+    if (request->version < ADD_BATCHED_SINCE) {
+        struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *one =
+            arena_alloc(arena, sizeof *one);
+        one->transactional_id = body->v3_and_below_transactional_id;
+        one->producer_id = body->v3_and_below_producer_id;
+        one->producer_epoch = body->v3_and_below_producer_epoch;
+        one->topics = body->v3_and_below_topics;
+        one->topics_count = body->v3_and_below_topics_count;
+        from = one;
+        adding->count = 1;
+    }
+    struct add_partitions_to_txn_response_add_partitions_to_txn_result *results =
+        add_partitions_to_txn_response_results_by_transaction_new(arena, adding->response,
+                                                                  adding->count);
+    if (request->version < ADD_BATCHED_SINCE)
+        adding->response->results_by_transaction_count = 0;
+    adding->items = arena_array(arena, (size_t)adding->count, sizeof *adding->items);
+    for (int32_t i = 0; i < adding->count; i++)
+        adding->items[i] =
+            (struct add_one){.adding = adding, .from = &from[i], .result = &results[i]};
+}
+
+static void add_partitions_to_txn(struct request *request)
+{
+    struct adding *adding = arena_alloc(&request->arena, sizeof *adding);
+    adding->request = request;
+    adding->response = request_response(request);
+    collect(adding);
+    int32_t count = adding->count;
+    atomic_init(&adding->pending, count + 1);
+    struct meta_image *image = quorum_image(request->context->quorum);
+    for (int32_t i = 0; i < count; i++)
+        add_one(&adding->items[i], image);
+    meta_image_unref(image);
+    finish_adding(adding);
+}
+
+/* ---- one transactional id ---- */
+
+/* A request that is asked of one shard, perhaps twice: the second time with a fresh id. */
+struct txn_request {
+    struct coord_reply reply;
+    struct producer_id_call call;
+    struct request *request;
+    void *response;
+};
+
+static void reply_done(struct coord_reply *reply)
+{
+    request_reply(LIST_ITEM(reply, struct txn_request, reply)->request, reply->response);
+}
+
+static struct txn_request *new_request(struct request *request)
+{
+    struct txn_request *txn = arena_alloc(&request->arena, sizeof *txn);
+    txn->request = request;
+    txn->response = request_response(request);
+    txn->reply = (struct coord_reply){
+        .arena = &request->arena, .response = txn->response, .done = reply_done};
+    list_init(&txn->reply.link);
+    return txn;
+}
+
+/* Producers add a group's partition before they look for its coordinator: its topic may not be
+ * there yet. */
+static int32_t offsets_partition(struct api_context *context, struct slice group_id)
+{
+    int32_t partition = coordinators_partition_of(context->groups, group_id);
+    int64_t count = config_int(context->config, BROKER_KEY_OFFSETS_TOPIC_NUM_PARTITIONS);
+    return partition >= 0 ? partition : coordinator_partition(group_id, (int32_t)count);
+}
+
+static void add_offsets_to_txn(struct request *request)
+{
+    const struct add_offsets_to_txn_request *body = request->body;
+    struct api_context *context = request->context;
+    struct txn_request *txn = new_request(request);
+    struct coordinator_call call;
+    enum err err =
+        coordinators_enter(context->transactions, body->transactional_id, request, &call);
+    if (err) {
+        coord_transactions_answer_add_offsets(request->version, err, txn->response);
+        request_reply(request, txn->response);
+        return;
+    }
+    coord_transactions_add_offsets(call.shard, &call.event, body,
+                                   offsets_partition(context, body->group_id), &txn->reply,
+                                   &call.update);
+    coordinators_leave(&call);
+}
+
+static void refuse_end(struct txn_request *txn, enum err err)
+{
+    coord_transactions_answer_end(txn->request->version, err, txn->response);
+    request_reply(txn->request, txn->response);
+}
+
+static void fetched(struct producer_id_call *call);
+
+static void ask_end(struct txn_request *txn, int64_t producer_id)
+{
+    struct request *request = txn->request;
+    const struct end_txn_request *body = request->body;
+    struct coordinator_call call;
+    enum err err =
+        coordinators_enter(request->context->transactions, body->transactional_id, request, &call);
+    if (err) {
+        refuse_end(txn, err);
+        return;
+    }
+    bool decides = coord_transactions_end(call.shard, &call.event, body, producer_id, &txn->reply,
+                                          &call.update);
+    coordinators_leave(&call);
+    if (decides)
+        return;
+    txn->call.done = fetched;
+    producer_ids_next(request->context->producer_ids, &txn->call);
+}
+
+static void fetched(struct producer_id_call *call)
+{
+    struct txn_request *txn = LIST_ITEM(call, struct txn_request, call);
+    if (call->error)
+        refuse_end(txn, call->error);
+    else
+        ask_end(txn, call->producer_id);
+}
+
+static void end_txn(struct request *request)
+{
+    ask_end(new_request(request), -1);
+}
+
+/* ---- looking ---- */
+
+static void describe_transactions(struct request *request)
+{
+    const struct describe_transactions_request *body = request->body;
+    struct describe_transactions_response *response = request_response(request);
+    struct describe_transactions_response_transaction_state *states =
+        describe_transactions_response_transaction_states_new(&request->arena, response,
+                                                              body->transactional_ids_count);
+    for (int32_t i = 0; i < body->transactional_ids_count; i++) {
+        struct slice id = body->transactional_ids[i];
+        struct coordinator_call call;
+        enum err err = id.size
+                           ? coordinators_enter(request->context->transactions, id, request, &call)
+                           : ERR_INVALID_REQUEST;
+        if (err) {
+            coord_transactions_answer_describe(err, id, &states[i]);
+            continue;
+        }
+        coord_transactions_describe(call.shard, &call.event, id, &request->arena, &states[i]);
+        coordinators_leave(&call);
+    }
+    request_reply(request, response);
+}
+
+static void list_transactions(struct request *request)
+{
+    const struct list_transactions_request *body = request->body;
+    struct coordinators *transactions = request->context->transactions;
+    struct list_transactions_response *response = request_response(request);
+    coord_transactions_list_begin(body, &request->arena, response);
+    int32_t count = coordinators_partition_count(transactions);
+    for (int32_t i = 0; i < count && !response->error_code; i++) {
+        struct coordinator_call call;
+        if (coordinators_enter_at(transactions, i, request, &call))
+            continue;
+        coord_transactions_list(call.shard, &call.event, body, &request->arena, response);
+        coordinators_leave(&call);
+    }
+    request_reply(request, response);
+}
+
+API_FAMILY(api_txn_requests, {WIRE_API_ADD_PARTITIONS_TO_TXN, API_BROKER, add_partitions_to_txn},
+           {WIRE_API_ADD_OFFSETS_TO_TXN, API_BROKER, add_offsets_to_txn},
+           {WIRE_API_END_TXN, API_BROKER, end_txn},
+           {WIRE_API_DESCRIBE_TRANSACTIONS, API_BROKER, describe_transactions},
+           {WIRE_API_LIST_TRANSACTIONS, API_BROKER, list_transactions});
