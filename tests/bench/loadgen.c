@@ -4,8 +4,9 @@
  *   cc -O2 loadgen.c -o loadgen $(pkg-config --cflags --libs rdkafka) -lpthread      (Debian:
  * librdkafka-dev) loadgen produce  -b HOST:PORT -t TOPIC -n COUNT -s SIZE [-p PARTITION] [-k KEYS]
  * [-X key=value ...] loadgen consume  -b HOST:PORT -t TOPIC -n COUNT [-p PARTITION] [-X key=value
- * ...] loadgen latency  -b HOST:PORT -t TOPIC -n COUNT -s SIZE -r RATE [-X key=value ...]   end to
- * end, produce to consume
+ * ...] loadgen txn -b HOST:PORT -t TOPIC -n COUNT -s SIZE [-k PRODUCERS] [-X key=value ...]   in
+ * transactions of 100 records loadgen latency  -b HOST:PORT -t TOPIC -n COUNT -s SIZE -r RATE [-X
+ * key=value ...]   end to end, produce to consume
  *
  * Prints one JSON line. Payloads are half random and half text so that compression does something.
  */
@@ -165,6 +166,57 @@ static void do_consume(void)
     rd_kafka_destroy(rk);
 }
 
+enum { TXN_RECORDS = 100 };
+
+static void must(rd_kafka_error_t *error, const char *what)
+{
+    if (error)
+        die(what, rd_kafka_error_string(error));
+}
+
+/* One transactional producer; arg is its number. */
+static void *txn_producer(void *arg)
+{
+    char why[512], id[64];
+    rd_kafka_conf_t *conf = conf_new(1);
+    snprintf(id, sizeof id, "%s-%d", topic, (int)(intptr_t)arg);
+    set(conf, "transactional.id", id);
+    set(conf, "linger.ms", "0");
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof why);
+    if (!rk)
+        die("rd_kafka_new", why);
+    must(rd_kafka_init_transactions(rk, 60000), "init_transactions");
+    rd_kafka_topic_t *rkt = rd_kafka_topic_new(rk, topic, NULL);
+    char *p = payload();
+    int64_t share = count / (keys ? keys : 1) / TXN_RECORDS;
+    for (int64_t t = 0; t < share; t++) {
+        must(rd_kafka_begin_transaction(rk), "begin_transaction");
+        for (int i = 0; i < TXN_RECORDS; i++)
+            rd_kafka_produce(rkt, partition, RD_KAFKA_MSG_F_COPY, p, (size_t)size, NULL, 0, NULL);
+        must(rd_kafka_commit_transaction(rk, 60000), "commit_transaction");
+    }
+    rd_kafka_topic_destroy(rkt);
+    rd_kafka_destroy(rk);
+    return NULL;
+}
+
+static void do_txn(void)
+{
+    pthread_t threads[64];
+    int64_t producers = keys ? keys : 1;
+    if (producers > 64)
+        die("txn", "64 producers at most");
+    double t0 = now();
+    for (int64_t i = 0; i < producers; i++)
+        pthread_create(&threads[i], NULL, txn_producer, (void *)(intptr_t)i);
+    for (int64_t i = 0; i < producers; i++)
+        pthread_join(threads[i], NULL);
+    double t = now() - t0;
+    int64_t txns = count / producers / TXN_RECORDS * producers;
+    printf("{\"op\":\"txn\",\"txns\":%" PRId64 ",\"secs\":%.3f,\"txns_s\":%.0f,\"msgs_s\":%.0f}\n",
+           txns, t, (double)txns / t, (double)(txns * TXN_RECORDS) / t);
+}
+
 static double *samples;
 static int64_t got;
 
@@ -262,6 +314,8 @@ int main(int argc, char **argv)
         do_produce();
     else if (!strcmp(op, "consume"))
         do_consume();
+    else if (!strcmp(op, "txn"))
+        do_txn();
     else if (!strcmp(op, "latency"))
         do_latency();
     else

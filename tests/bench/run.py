@@ -4,7 +4,7 @@
 usage: run.py [--rounds 3] [--scale 1.0] [--only W1,W3,L1,start,floor,...] [--klamm-only]
               [--realtime]
 
-W1 to W7 and L1 load both brokers through librdkafka in turn, round after round, and give medians:
+W1 to W10 and L1 load both brokers through librdkafka in turn, round after round, and give medians:
 throughput, broker CPU seconds per million records and per GB, memory. `floor` puts Klamm beside
 the least a broker can do (floor.c) at equal batch sizes. `start` runs each start-up five times on
 an empty folder. The rest measures Klamm alone (limits.py): size, first-start, partitions,
@@ -38,6 +38,11 @@ WORKLOADS = [  # id, what, topic, kind, records, record bytes, keys, librdkafka 
     ("W6", "produce 200 B, idempotent, keyed", "f", "produce", 2e6, 200, 10000, IDEMPOTENT),
     ("W7", "produce 200 B, 10 records a batch", "g", "produce", 3e5, 200, 0,
      IDEMPOTENT + ["linger.ms=0", "batch.num.messages=10"]),
+    ("W8", "transactions of 100 x 200 B, 4 prod.", "h", "txn", 4e5, 200, 4, []),
+    ("W9", "the same, read_uncommitted", "h", "consume", 4e5, 200, 0,
+     ["isolation.level=read_uncommitted"]),
+    ("W10", "the same, read_committed", "h", "consume", 4e5, 200, 0,
+     ["isolation.level=read_committed"]),
 ]
 
 
