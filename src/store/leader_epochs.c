@@ -63,7 +63,8 @@ enum err leader_epochs_read(struct leader_epochs *epochs, struct io *io, const c
         err = checkpoint_parse(buf_slice(&text), 2, read_line, epochs);
     if (err)
         epochs->count = 0;
-    epochs->dirty = err == ERR_CORRUPT;
+    epochs->version_written = epochs->version;
+    epochs->version += err == ERR_CORRUPT;
     buf_fini(&text);
     return err == ERR_TOO_LARGE ? ERR_CORRUPT : err;
 }
@@ -76,26 +77,11 @@ void leader_epochs_encode(const struct leader_epochs *epochs, struct buf *out)
                    (long long)epochs->entries[i].offset_first);
 }
 
-enum err leader_epochs_write(struct leader_epochs *epochs, struct io *io, const char *folder,
-                             bool sync)
-{
-    struct buf text;
-    buf_init(&text);
-    leader_epochs_encode(epochs, &text);
-    char *path = mem_printf("%s/leader-epoch-checkpoint", folder);
-    enum err err = disk_file_replace(io, path, buf_slice(&text), sync);
-    mem_free(path);
-    buf_fini(&text);
-    if (!err)
-        epochs->dirty = false;
-    return err;
-}
-
 static void drop_last(struct leader_epochs *epochs)
 {
     epochs->count--;
     if (!epochs->last_is_empty)
-        epochs->dirty = true;
+        epochs->version++;
     epochs->last_is_empty = false;
 }
 
@@ -116,7 +102,7 @@ void leader_epochs_begin(struct leader_epochs *epochs, int32_t epoch, int64_t of
     }
     /* One more may lie below: only the last can be empty. */
     if (epochs->last_is_empty)
-        epochs->dirty = true;
+        epochs->version++;
     add(epochs, epoch, offset);
     epochs->last_is_empty = true;
 }
@@ -126,7 +112,7 @@ void leader_epochs_assign(struct leader_epochs *epochs, int32_t epoch, int64_t o
     leader_epochs_begin(epochs, epoch, offset);
     if (epoch >= 0 && epochs->last_is_empty) {
         epochs->last_is_empty = false;
-        epochs->dirty = true;
+        epochs->version++;
     }
 }
 
@@ -185,12 +171,12 @@ void leader_epochs_truncate_start(struct leader_epochs *epochs, int64_t offset)
     epochs->count -= drop;
     if (epochs->entries[0].offset_first < offset)
         epochs->entries[0].offset_first = offset;
-    epochs->dirty = true;
+    epochs->version++;
 }
 
 void leader_epochs_clear(struct leader_epochs *epochs)
 {
-    epochs->dirty = epochs->dirty || epochs->count;
+    epochs->version += epochs->count > 0;
     epochs->count = 0;
     epochs->last_is_empty = false;
 }

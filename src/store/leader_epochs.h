@@ -19,7 +19,8 @@ struct leader_epoch {
 struct leader_epochs {
     struct leader_epoch *entries;
     uint32_t count, capacity;
-    bool dirty;         /* differs from the file */
+    /* Of what the file should hold, and of what is there. */
+    uint32_t version, version_written;
     bool last_is_empty; /* the last entry has no batch yet, and the file need not have it */
 };
 
@@ -30,9 +31,10 @@ void leader_epochs_fini(struct leader_epochs *epochs);
 enum err leader_epochs_read(struct leader_epochs *epochs, struct io *io, const char *folder);
 /* The file's text. */
 void leader_epochs_encode(const struct leader_epochs *epochs, struct buf *out);
-/* Replaces the file; dirty is cleared. */
-enum err leader_epochs_write(struct leader_epochs *epochs, struct io *io, const char *folder,
-                             bool sync);
+static inline bool leader_epochs_dirty(const struct leader_epochs *epochs)
+{
+    return epochs->version != epochs->version_written;
+}
 
 /* A batch at `offset` is of `epoch`. Entries at or above either are dropped first, as Kafka does;
  * an epoch that is the latest already changes nothing. */

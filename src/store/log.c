@@ -108,6 +108,19 @@ fail:
     return err;
 }
 
+static enum err write_epochs(struct log *log)
+{
+    struct buf text;
+    buf_init(&text);
+    leader_epochs_encode(&log->epochs, &text);
+    uint32_t version = log->epochs.version;
+    enum err err = log_path_write_epochs(log->path, log->io, buf_slice(&text), version, false);
+    if (!err)
+        log->epochs.version_written = version;
+    buf_fini(&text);
+    return err;
+}
+
 enum err log_close(struct log *log, bool sync)
 {
     ENSURE(!log->closed);
@@ -121,15 +134,16 @@ enum err log_close(struct log *log, bool sync)
     }
     if (!err)
         err = log_snapshot_take(log, log->end);
-    if (!err && log->epochs.dirty)
-        err = leader_epochs_write(&log->epochs, log->io, log->path->text, false);
+    /* A flush writes them, too. */
+    if (!err && leader_epochs_dirty(&log->epochs) && (!sync || log->epochs_unsynced))
+        err = write_epochs(log);
     struct log_flush flush;
     while (!err && sync && log_flush_prepare(log, &flush)) {
         log_flush_run(&flush);
         err = log_flush_finish(log, &flush);
     }
     if (!err && sync && log->names_made != log->names_synced)
-        err = log_sync_names(log->io, log->path->text, log->folder_created);
+        err = log_path_sync_names(log->path, log->io, log->folder_created);
     if (err)
         return log_check(log, err, "close");
     log->closed = true;
@@ -404,7 +418,7 @@ enum err log_roll_at(struct log *log, int64_t base)
         err = log_snapshot_take(log, base);
     if (err)
         return log_check(log, err, "roll");
-    active->index_unsynced = true;
+    active->index_made++;
     err = log_new_segment(log, base);
     if (err)
         return err;
@@ -454,7 +468,7 @@ enum err log_epoch_assign(struct log *log, int32_t epoch)
     if (log_failed(log))
         return ERR_KAFKA_STORAGE_ERROR;
     leader_epochs_begin(&log->epochs, epoch, log->end);
-    if (log->epochs.dirty && log->dir)
+    if (leader_epochs_dirty(&log->epochs) && log->dir)
         log_dir_mark_dirty(log->dir, log);
     return ERR_NONE;
 }

@@ -30,6 +30,7 @@ struct lock;
 struct log;
 struct log_dir;
 struct log_file;
+struct log_path;
 struct segment;
 
 /* ---- settings ------------------------------------------------------------------------------- */
@@ -282,14 +283,18 @@ struct log_flush {
     struct io *io;
     struct segment *segments[LOG_FLUSH_SEGMENTS_MAX]; /* one after the other */
     uint8_t pinned[LOG_FLUSH_SEGMENTS_MAX];           /* which of its files: bits 1 << kind */
+    uint32_t index_made[LOG_FLUSH_SEGMENTS_MAX];      /* as of prepare */
+    uint32_t txn_made[LOG_FLUSH_SEGMENTS_MAX];
     int count;
     int64_t next_base;   /* of the segment after the last of these; -1: that is the active one */
     bool sync_dir;       /* files were created since the last flush */
     bool sync_parent;    /* ... and the partition's folder */
     uint32_t names_made; /* as of prepare */
-    char *path;
+    uint32_t truncations;
+    struct log_path *path;
     uint8_t *epochs; /* new leader-epoch-checkpoint; NULL: as it is */
     size_t epochs_size;
+    uint32_t epochs_version;
     int64_t size;       /* bytes that will be flushed, about */
     int64_t offset_end; /* flushed up to here when run succeeds */
     enum err err;       /* result of run */

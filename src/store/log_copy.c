@@ -257,8 +257,10 @@ void log_copy_take_over(struct log *log, struct log *from)
         leader_epochs_begin(&log->epochs, from->epochs.entries[i].epoch,
                             from->epochs.entries[i].offset_first);
     log->epochs.last_is_empty = from->epochs.last_is_empty;
-    log->epochs.dirty = true;
-    log->epochs_written = false;
+    log->epochs.version++;
+    struct verifications verifications = log->verifications;
+    log->verifications = from->verifications;
+    from->verifications = verifications;
     log->config = from->config;
     log->jitter_ms = from->jitter_ms;
     log->high_watermark = from->high_watermark;

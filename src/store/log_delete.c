@@ -35,17 +35,17 @@ static void end(struct log_deletion *deletion)
     mem_free(deletion);
 }
 
-/* Its log may be deleted meanwhile, which renames the folder: the path is read under the lock. What
- * is missed then goes with the folder. */
-static enum err remove_segment(struct log_dir *dir, const struct segment *segment)
+/* Its log may be deleted meanwhile, which renames the folder; the name stands still for each call.
+ */
+static enum err remove_segment(struct io *io, const struct segment *segment)
 {
     char path[SEGMENT_PATH_MAX];
     enum err err = ERR_NONE;
     for (int kind = 0; kind < SEGMENT_FILE_COUNT; kind++) {
-        lock_take(&dir->lock);
+        lock_take(&segment->path->lock);
         segment_path(segment, (enum segment_file)kind, path);
-        lock_release(&dir->lock);
-        enum err one = io_unlink(dir->dirs->io, path);
+        enum err one = io_unlink(io, path);
+        lock_release(&segment->path->lock);
         if (one && one != ERR_NOT_FOUND)
             err = one;
     }
@@ -89,7 +89,7 @@ void log_dir_run_deletions(struct log_dir *dir, int64_t now_ms)
 {
     struct log_deletion *deletion;
     while ((deletion = next_due(dir, now_ms))) {
-        enum err err = deletion->segment ? remove_segment(dir, deletion->segment)
+        enum err err = deletion->segment ? remove_segment(dir->dirs->io, deletion->segment)
                                          : remove_folder(dir->dirs->io, deletion->path);
         if (err)
             diag(DIAG_STORE, DIAG_WARN, "%s: deleted files could not be removed: %s",

@@ -1,22 +1,20 @@
 /* Making a log durable: a job triple. prepare and finish are under the log's lock, run is on any
- * thread without it: it works on pinned files only.
+ * thread without it: it works on pinned files, and by name under the lock of the folder's name.
+ * Several may be under way at once, each syncing all that it answers for: one that ends first moves
+ * the recovery point past what another one was asked to sync.
  *
  * The recovery point moves when all bytes below it are synced, and with them the indexes of the
  * segments that lie wholly below it and the producer snapshots at their ends: recovery does not
  * look at those again. The active segment's offset and time index are not synced: recovery looks at
  * each of their entries. They are once it was rolled, even if its bytes were flushed before. Its
  * transaction index is: which transactions were aborted below the recovery point is known from
- * nothing else. The leader epochs
- * are written out first, because recovery finds only the epochs after the recovery point in
- * batches. The names of new files are synced with them, and that of a new folder: bytes without a
- * name are lost. One fdatasync serves all who wait (group commit): whoever waits for an offset asks
- * again after a finish. */
-#include "base/ensure.h"
+ * nothing else. The leader epochs are written out first, because recovery finds only the epochs
+ * after the recovery point in batches. The names of new files are synced with them, and that of a
+ * new folder: bytes without a name are lost. One fdatasync serves all who wait (group commit):
+ * whoever waits for an offset asks again after a finish. */
 #include "base/mem.h"
 #include "os/io.h"
-#include "store/disk_file.h"
 #include "store/log_internal.h"
-#include "store/producer_snapshot.h"
 
 bool log_flush_due(const struct log *log)
 {
@@ -36,8 +34,7 @@ static void encode_epochs(struct log *log, struct log_flush *flush)
     leader_epochs_encode(&log->epochs, &text);
     flush->epochs = text.data;
     flush->epochs_size = text.size;
-    log->epochs.dirty = false;
-    log->epochs_written = true;
+    flush->epochs_version = log->epochs.version;
 }
 
 /* Pins the files to sync of one segment. An index that is not there is made again when it is asked
@@ -49,7 +46,7 @@ static enum err pin_files(struct segment *segment, bool bytes, bool rolled, uint
         bool index = kind == SEGMENT_INDEX || kind == SEGMENT_TIME_INDEX;
         if (kind == SEGMENT_LOG ? !bytes : index && !rolled)
             continue;
-        if (kind == SEGMENT_TXN_INDEX && !segment->txn_unsynced)
+        if (kind == SEGMENT_TXN_INDEX && segment->txn_made == segment->txn_synced)
             continue;
         int fd;
         enum err err = log_file_pin(&segment->files[kind], false, &fd);
@@ -66,7 +63,7 @@ static void pin_segments(struct log *log, struct log_flush *flush)
 {
     uint32_t i = log_segment_index(log, log->recovery_point);
     /* Rolled when all of it was flushed already. */
-    while (i > 0 && log->segments[i - 1]->index_unsynced)
+    while (i > 0 && log->segments[i - 1]->index_made != log->segments[i - 1]->index_synced)
         i--;
     for (; i < log->segment_count && !flush->err; i++) {
         struct segment *segment = log->segments[i];
@@ -79,10 +76,8 @@ static void pin_segments(struct log *log, struct log_flush *flush)
         flush->next_base = rolled ? log->segments[i + 1]->base : -1;
         bool bytes = !rolled || flush->next_base > log->recovery_point;
         flush->err = pin_files(segment, bytes, rolled, &flush->pinned[flush->count]);
-        /* A flush that fails sets it again. */
-        if (rolled)
-            segment->index_unsynced = false;
-        segment->txn_unsynced = false;
+        flush->index_made[flush->count] = rolled ? segment->index_made : segment->index_synced;
+        flush->txn_made[flush->count] = segment->txn_made;
         flush->segments[flush->count++] = segment_ref(segment);
     }
 }
@@ -91,11 +86,12 @@ bool log_flush_prepare(struct log *log, struct log_flush *flush)
 {
     if (log_failed(log) || log->closed)
         return false;
-    bool epochs = !log->epochs_unsynced && log->epochs.dirty && !log->epochs_written;
+    bool epochs = !log->epochs_unsynced && leader_epochs_dirty(&log->epochs);
     if (log->recovery_point >= log->end && !epochs)
         return false;
     *flush = (struct log_flush){.io = log->io, .size = log->unflushed_size, .next_base = -1};
-    flush->path = mem_strdup(log->path->text);
+    flush->path = log_path_ref(log->path);
+    flush->truncations = log->truncations;
     flush->names_made = log->names_made;
     flush->sync_dir = log->names_made != log->names_synced;
     flush->sync_parent = log->folder_created;
@@ -107,18 +103,6 @@ bool log_flush_prepare(struct log *log, struct log_flush *flush)
     return true;
 }
 
-enum err log_sync_names(struct io *io, const char *path, bool parent_too)
-{
-    enum err err = io_sync_dir(io, path);
-    const char *slash = strrchr(path, '/');
-    if (err || !parent_too || !slash || slash == path)
-        return err;
-    char *parent = slice_to_cstr(slice_of(path, (size_t)(slash - path)));
-    err = io_sync_dir(io, parent);
-    mem_free(parent);
-    return err;
-}
-
 static enum err sync_segment(struct log_flush *flush, int at)
 {
     struct segment *segment = flush->segments[at];
@@ -128,73 +112,76 @@ static enum err sync_segment(struct log_flush *flush, int at)
             err = io_fdatasync(flush->io, segment->files[kind].fd);
     int64_t end = at + 1 < flush->count ? flush->segments[at + 1]->base : flush->next_base;
     if (!err && end >= 0)
-        err = producer_snapshot_sync(flush->io, flush->path, end);
+        err = log_path_sync_snapshot(flush->path, flush->io, end);
     return err;
 }
 
 void log_flush_run(struct log_flush *flush)
 {
     enum err err = flush->err;
-    if (!err && flush->epochs) {
-        char *path = mem_printf("%s/leader-epoch-checkpoint", flush->path);
-        err = disk_file_replace(flush->io, path, slice_of(flush->epochs, flush->epochs_size), true);
-        mem_free(path);
-    }
+    if (!err && flush->epochs)
+        err = log_path_write_epochs(flush->path, flush->io,
+                                    slice_of(flush->epochs, flush->epochs_size),
+                                    flush->epochs_version, true);
     for (int i = 0; i < flush->count && !err; i++)
         err = sync_segment(flush, i);
     if (!err && flush->sync_dir)
-        err = log_sync_names(flush->io, flush->path, flush->sync_parent);
+        err = log_path_sync_names(flush->path, flush->io, flush->sync_parent);
     flush->err = err;
 }
 
-static void end_flush(struct log_flush *flush, bool failed)
+static void raise_to(uint32_t *synced, uint32_t made)
+{
+    if ((int32_t)(made - *synced) > 0)
+        *synced = made;
+}
+
+static void end_flush(struct log_flush *flush, bool synced)
 {
     for (int i = 0; i < flush->count; i++) {
         struct segment *segment = flush->segments[i];
         for (int kind = 0; kind < SEGMENT_FILE_COUNT; kind++)
             if (flush->pinned[i] & 1u << kind)
                 log_file_unpin(&segment->files[kind]);
-        if (failed)
-            segment->index_unsynced = segment->txn_unsynced = true;
+        if (synced) {
+            raise_to(&segment->index_synced, flush->index_made[i]);
+            raise_to(&segment->txn_synced, flush->txn_made[i]);
+        }
         segment_unref(segment);
     }
     mem_free(flush->epochs);
-    mem_free(flush->path);
+    log_path_unref(flush->path);
     flush->count = 0;
     flush->epochs = NULL;
     flush->path = NULL;
 }
 
-enum err log_flush_finish(struct log *log, struct log_flush *flush)
+static void move_recovery_point(struct log *log, const struct log_flush *flush)
 {
-    enum err err = flush->err;
-    bool epochs = flush->epochs != NULL;
-    int64_t offset_end = flush->offset_end, size = flush->size;
-    bool sync_dir = flush->sync_dir, sync_parent = flush->sync_parent;
-    uint32_t names_made = flush->names_made;
-    end_flush(flush, log && err);
-    if (!log)
-        return err;
-    if (epochs)
-        log->epochs_written = false;
-    if (err) {
-        log->epochs.dirty = log->epochs.dirty || epochs;
-        return log_check(log, err, "flush");
-    }
-    if (offset_end > log->end)
-        offset_end = log->end; /* it was truncated meanwhile */
-    if (offset_end > log->recovery_point)
-        log->recovery_point = offset_end;
-    /* Files made after prepare, by a roll say, are still to be synced. */
-    if (sync_dir && (int32_t)(names_made - log->names_synced) > 0)
-        log->names_synced = names_made;
-    if (sync_parent)
-        log->folder_created = false;
-    log->unflushed_size = log->unflushed_size > size ? log->unflushed_size - size : 0;
+    /* What was written since a truncation has offsets that this flush may count as its own. */
+    if (flush->truncations == log->truncations && flush->offset_end > log->recovery_point)
+        log->recovery_point = flush->offset_end;
+    log->unflushed_size = log->unflushed_size > flush->size ? log->unflushed_size - flush->size : 0;
     if (log->recovery_point >= log->end)
         log->unflushed_size = 0;
     else if (!log->unflushed_size)
         log->unflushed_size = 1;
     log->unflushed_since_ms = io_mono_ms(log->io);
-    return ERR_NONE;
+}
+
+enum err log_flush_finish(struct log *log, struct log_flush *flush)
+{
+    enum err err = flush->err;
+    if (log && !err) {
+        if (flush->epochs)
+            raise_to(&log->epochs.version_written, flush->epochs_version);
+        /* Files made after prepare, by a roll say, are still to be synced. */
+        if (flush->sync_dir)
+            raise_to(&log->names_synced, flush->names_made);
+        if (flush->sync_parent)
+            log->folder_created = false;
+        move_recovery_point(log, flush);
+    }
+    end_flush(flush, log && !err);
+    return log ? log_check(log, err, "flush") : err;
 }

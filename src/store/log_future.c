@@ -73,24 +73,15 @@ void log_dirs_unlock(struct log_dirs *dirs)
  * one that failed. */
 static enum err rename_folder(struct log *log, const char *to)
 {
-    enum err err = io_rename(log->io, log->path->text, to);
+    char *from = mem_strdup(log->path->text);
+    enum err err = log_path_rename(log->path, log->io, to);
     if (!err) {
         err = io_sync_dir(log->io, log->dir->path);
         if (err)
-            io_rename(log->io, to, log->path->text);
+            log_path_rename(log->path, log->io, from);
     }
+    mem_free(from);
     return log_check(log, err, "rename partition");
-}
-
-/* Segments that wait to be deleted find their files by this text. */
-static void set_path(struct log *log, char *path)
-{
-    struct log_dir *dir = log->dir;
-    lock_take(&dir->lock);
-    char *before = log->path->text;
-    log->path->text = path;
-    lock_release(&dir->lock);
-    mem_free(before);
 }
 
 static enum err set_aside(struct log *current)
@@ -103,18 +94,14 @@ static enum err set_aside(struct log *current)
     char *path =
         log_dir_suffixed_path(current->dir, log_topic(current), current->partition, "-delete");
     err = rename_folder(current, path);
-    if (err)
-        mem_free(path);
-    else
-        set_path(current, path);
+    mem_free(path);
     return err;
 }
 
 static void put_back(struct log *current, const char *path)
 {
-    if (io_rename(current->io, current->path->text, path))
+    if (log_path_rename(current->path, current->io, path))
         log_check(current, ERR_IO, "rename partition");
-    set_path(current, mem_strdup(path));
 }
 
 enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log *current,
@@ -131,12 +118,11 @@ enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log 
             put_back(current, before);
     }
     mem_free(before);
+    mem_free(path);
     if (err) {
         mem_free(name);
-        mem_free(path);
         return err;
     }
-    set_path(future, path);
     if (current) {
         ENSURE(map_remove(&dirs->logs, slice_str(current->name)) == current);
         current->dir->log_count--;

@@ -29,7 +29,7 @@ struct log {
     int32_t partition;
     bool failed, closed;
     bool future; /* being filled to take the place of the log in another folder (log_future.c) */
-    uint32_t truncations; /* so far; a copy of the log must begin again */
+    uint32_t truncations; /* so far; copies begin again, flushes under way do not count */
     bool has_topic_id;
     /* Changes of names in the folder, and how many of them a flush made durable. */
     uint32_t names_made, names_synced;
@@ -55,7 +55,6 @@ struct log {
     uint32_t snapshot_count, snapshot_capacity;
 
     struct leader_epochs epochs;
-    bool epochs_written;  /* a flush under way writes their file */
     bool epochs_unsynced; /* see struct log_open_options */
 
     struct log_recent *recent; /* ring; NULL until the first append */
@@ -76,8 +75,6 @@ static inline struct segment *log_active(const struct log *log)
     return log->segments[log->segment_count - 1];
 }
 
-/* log_flush.c: makes the names in a partition's folder durable, and the folder's own. */
-enum err log_sync_names(struct io *io, const char *path, bool parent_too);
 /* Takes the log's folder offline when `err` says that the disk failed; passes `err` on. */
 enum err log_check(struct log *log, enum err err, const char *what);
 

@@ -302,8 +302,8 @@ static enum err recover_segment(struct recovery *r, int64_t recovery_point)
     if (err)
         return err;
     r->log->size += segment->size;
-    segment->index_unsynced = true;
-    segment->txn_unsynced = segment->txn_count > 0;
+    segment->index_made++;
+    segment->txn_made += segment->txn_count > 0;
     err = segment_write_indexes(segment, true);
     return tolerable(err) ? ERR_NONE : err;
 }

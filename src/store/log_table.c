@@ -209,20 +209,12 @@ enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
                  io_error_text(dirs->io));
         char *path = log_dir_suffixed_path(dir, log_topic(log), log->partition,
                                            stray ? "-stray" : "-delete");
-        err = io_rename(dirs->io, log->path->text, path);
-        if (!err) {
-            /* Segments that the deletion queue still holds find their files there. */
-            lock_take(&dir->lock);
-            char *before = log->path->text;
-            log->path->text = path;
-            lock_release(&dir->lock);
-            mem_free(before);
-            if (!stray)
-                log_dir_delete_folder_later(dir, path, log->config.file_delete_delay_ms);
-        } else {
-            mem_free(path);
+        err = log_path_rename(log->path, dirs->io, path);
+        if (!err && !stray)
+            log_dir_delete_folder_later(dir, path, log->config.file_delete_delay_ms);
+        else if (err)
             log_dir_check(dir, err, "rename to -delete");
-        }
+        mem_free(path);
     }
     log_free(log);
     return err;

@@ -118,19 +118,6 @@ enum err producer_snapshot_read(struct io *io, const char *folder, int64_t offse
     return err;
 }
 
-enum err producer_snapshot_sync(struct io *io, const char *folder, int64_t offset)
-{
-    char *path = path_of(folder, offset);
-    int fd;
-    enum err err = io_open(io, path, IO_WRITE, &fd);
-    if (!err) {
-        err = io_fdatasync(io, fd);
-        io_close(io, fd);
-    }
-    mem_free(path);
-    return err == ERR_NOT_FOUND ? ERR_NONE : err;
-}
-
 enum err producer_snapshot_delete(struct io *io, const char *folder, int64_t offset)
 {
     char *path = path_of(folder, offset);

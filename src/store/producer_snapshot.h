@@ -19,8 +19,6 @@ enum err producer_snapshot_write(struct io *io, const char *folder, int64_t offs
                                  const struct producer_state *state);
 enum err producer_snapshot_read(struct io *io, const char *folder, int64_t offset, int64_t now_ms,
                                 int64_t expiry_ms, struct producer_state *state);
-/* Makes it durable; ERR_NONE when it is not there. Any thread. */
-enum err producer_snapshot_sync(struct io *io, const char *folder, int64_t offset);
 enum err producer_snapshot_delete(struct io *io, const char *folder, int64_t offset);
 
 #endif

@@ -13,28 +13,6 @@
 
 #include <stdio.h>
 
-struct log_path *log_path_new(const char *text)
-{
-    struct log_path *path = mem_zalloc(sizeof *path);
-    path->refs = 1;
-    path->text = mem_strdup(text);
-    return path;
-}
-
-struct log_path *log_path_ref(struct log_path *path)
-{
-    __atomic_fetch_add(&path->refs, 1, __ATOMIC_RELAXED);
-    return path;
-}
-
-void log_path_unref(struct log_path *path)
-{
-    if (!path || __atomic_fetch_sub(&path->refs, 1, __ATOMIC_ACQ_REL) != 1)
-        return;
-    mem_free(path->text);
-    mem_free(path);
-}
-
 struct segment *segment_new(struct file_cache *cache, struct log_path *path, int64_t base,
                             int64_t now_ms)
 {

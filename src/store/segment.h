@@ -9,6 +9,7 @@
 #include "record/batch.h"
 #include "store/file_cache.h"
 #include "store/index.h"
+#include "store/log_path.h"
 #include "store/time_index.h"
 
 #include <sys/uio.h>
@@ -25,25 +26,16 @@ enum segment_file {
 
 enum { SEGMENT_PATH_MAX = 4096, SEGMENT_NAME_DIGITS = 20 };
 
-/* The folder of a partition, shared by its segments; renamed when the partition is deleted: `text`
- * changes under the log folder's lock then, when nobody is in the log any more. */
-struct log_path {
-    uint32_t refs;
-    char *text;
-};
-struct log_path *log_path_new(const char *text);
-struct log_path *log_path_ref(struct log_path *path);
-void log_path_unref(struct log_path *path);
-
 struct segment {
     uint32_t refs;
-    bool deleted;        /* files carry the suffix .deleted */
-    bool indexed;        /* indexes are attached (or empty for a new segment) */
-    bool times_known;    /* max_timestamp is known */
-    bool txn_known;      /* txn_count is known */
-    bool index_files;    /* the index files are there */
-    bool txn_unsynced;   /* entries of .txnindex may be in memory of the system only */
-    bool index_unsynced; /* rolled, and its indexes may be in memory of the system only */
+    bool deleted;     /* files carry the suffix .deleted */
+    bool indexed;     /* indexes are attached (or empty for a new segment) */
+    bool times_known; /* max_timestamp is known */
+    bool txn_known;   /* txn_count is known */
+    bool index_files; /* the index files are there */
+    /* Changes of the indexes (of the offset and time index: once it was rolled) that a flush is to
+     * make durable, and how many of them it did. */
+    uint32_t index_made, index_synced, txn_made, txn_synced;
     struct file_cache *cache;
     struct log_path *path;
     int64_t base;

@@ -50,7 +50,7 @@ enum err segment_rebuild_indexes(struct segment *segment, int32_t index_interval
     segment->size = scan.end;
     mem_free(window);
     log_file_unpin(&segment->files[SEGMENT_LOG]);
-    segment->index_unsynced = true;
+    segment->index_made++;
     if (err != ERR_NOT_FOUND)
         return err;
     err = segment_write_indexes(segment, true);

@@ -72,7 +72,7 @@ enum err txn_index_append(struct segment *segment, const struct txn_index_entry 
     err = io_pwrite(segment_io(segment), fd, bytes, sizeof bytes,
                     (int64_t)segment->txn_count * TXN_INDEX_ENTRY_SIZE);
     log_file_unpin(file_of(segment));
-    segment->txn_unsynced = true;
+    segment->txn_made++;
     if (!err)
         segment->txn_count++;
     return err;
@@ -172,6 +172,6 @@ enum err txn_index_truncate(struct segment *segment, int64_t offset_next)
         return err;
     segment->txn_count = keep;
     segment->txn_known = true;
-    segment->txn_unsynced = true;
+    segment->txn_made++;
     return ERR_NONE;
 }

@@ -33,6 +33,33 @@ static void moves_the_recovery_point(void **state)
     assert_int_equal(log_flush_finish(NULL, &flush), ERR_NONE);
 }
 
+/* Offsets that a truncation gave back and that were written again are not those that were synced.
+ */
+static void a_truncation_under_way_counts(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_flush flush;
+    store_open(f);
+    store_append(f, 3, 20, 1000);
+    store_append(f, 3, 20, 1000);
+    assert_true(log_flush_prepare(f->log, &flush));
+    assert_int_equal(log_truncate_to(f->log, 3), ERR_NONE);
+    store_append(f, 3, 20, 2000);
+    log_flush_run(&flush);
+    assert_int_equal(log_flush_finish(f->log, &flush), ERR_NONE);
+    assert_int_equal(log_recovery_point(f->log), 0);
+    assert_true(log_flush_prepare(f->log, &flush));
+    assert_int_equal(log_truncate_fully(f->log, 2), ERR_NONE);
+    store_append(f, 9, 20, 2000);
+    log_flush_run(&flush);
+    assert_int_equal(log_flush_finish(f->log, &flush), ERR_NONE);
+    assert_int_equal(log_recovery_point(f->log), 2);
+    assert_true(log_flush_prepare(f->log, &flush));
+    log_flush_run(&flush);
+    assert_int_equal(log_flush_finish(f->log, &flush), ERR_NONE);
+    assert_int_equal(log_recovery_point(f->log), 11);
+}
+
 static void many_segments_take_several_rounds(void **state)
 {
     struct store_fixture *f = *state;
@@ -161,11 +188,57 @@ static void indexes_of_rolled_segments_are_synced(void **state)
     assert_false(was_synced(end, ".txnindex"));
 }
 
+static bool epochs_are(struct store_fixture *f, const char *text)
+{
+    struct buf bytes;
+    buf_init(&bytes);
+    bool same = store_file_size(f, "leader-epoch-checkpoint") >= 0;
+    if (same) {
+        store_slurp(f, "leader-epoch-checkpoint", &bytes);
+        same = slice_eq_str(buf_slice(&bytes), text);
+    }
+    buf_fini(&bytes);
+    return same;
+}
+
+/* Two flushes at once (the partition's and the folder's): the one that ends first moves the
+ * recovery point, so what the other one began must be durable by then, too: epochs, the transaction
+ * index. And the slower one does not bring an old history back. */
+static void each_of_two_flushes_is_whole(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_flush slow, quick;
+    struct log_appended a;
+    store_open(f);
+    struct builder_options options = BUILDER_DEFAULTS;
+    assert_int_equal(store_produce(f, 1, 0, 0, 3, true, 1000, &a), ERR_NONE);
+    assert_int_equal(store_mark(f, 1, 0, false, 0, 1000, &a), ERR_NONE);
+    assert_true(log_flush_prepare(f->log, &slow));
+    assert_int_equal(flush_noting(f, note_sync), ERR_NONE);
+    assert_int_equal(log_recovery_point(f->log), log_end(f->log));
+    assert_true(was_synced(0, ".txnindex"));
+    assert_true(epochs_are(f, "0\n1\n0 0\n"));
+    assert_int_equal(log_epoch_assign(f->log, 6), ERR_NONE);
+    assert_int_equal(log_append(f->log, LOG_CLIENT, 6, store_batch(f, &options, 2, 10, 1000), &a),
+                     ERR_NONE);
+    assert_true(log_flush_prepare(f->log, &quick));
+    log_flush_run(&quick);
+    assert_int_equal(log_flush_finish(f->log, &quick), ERR_NONE);
+    assert_true(epochs_are(f, "0\n2\n0 0\n6 4\n"));
+    log_flush_run(&slow);
+    assert_int_equal(log_flush_finish(f->log, &slow), ERR_NONE);
+    assert_true(epochs_are(f, "0\n2\n0 0\n6 4\n"));
+    assert_int_equal(log_recovery_point(f->log), log_end(f->log));
+    assert_false(log_flush_prepare(f->log, &slow));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(moves_the_recovery_point),
+        STORE_TEST(a_truncation_under_way_counts),
         STORE_TEST(many_segments_take_several_rounds),
+        STORE_TEST(each_of_two_flushes_is_whole),
         STORE_TEST(is_due_by_messages_and_time),
         STORE_TEST(indexes_of_rolled_segments_are_synced),
     };
