@@ -18,6 +18,7 @@
 #include "os/io_linux.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -77,6 +78,8 @@ static void send_now(int fd, struct buf *stream)
 {
     for (size_t at = 0; at < stream->size;) {
         ssize_t n = send(fd, stream->data + at, stream->size - at, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n <= 0)
             break;
         at += (size_t)n;
@@ -95,19 +98,34 @@ static uint64_t put_frame(struct buf *out, size_t size, uint8_t seed)
     return hash_bytes(out->data + from, size);
 }
 
+/* An answer, less at the end; libFuzzer's alarm may come in between. */
+static size_t receive(int fd, uint8_t *bytes, size_t size)
+{
+    size_t got = 0;
+    while (got < size) {
+        ssize_t n = recv(fd, bytes + got, size - got, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        got += (size_t)n;
+    }
+    return got;
+}
+
 /* Answers until the end of the stream: these, all of them unless the node ended it. */
 static void expect(int fd, const uint64_t *hashes, int count, bool all)
 {
     uint8_t bytes[4 + ANSWER_SIZE];
     int got = 0;
-    ssize_t n;
-    while ((n = recv(fd, bytes, sizeof bytes, MSG_WAITALL)) == (ssize_t)sizeof bytes) {
+    size_t size;
+    while ((size = receive(fd, bytes, sizeof bytes)) == sizeof bytes) {
         ENSURE(got < count);
         ENSURE(be_u32(bytes) == ANSWER_SIZE);
         ENSURE(be_u64(bytes + 4) == hashes[got]);
         got++;
     }
-    ENSURE(!all || (n == 0 && got == count));
+    ENSURE(!all || (size == 0 && got == count));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,6 +7,7 @@
 Fields left out of a dict take the schema's default. Written apart from the C codec on purpose: the
 two check one another.
 """
+import glob
 import os
 import re
 import socket
@@ -278,8 +279,12 @@ _loaded = {}
 
 
 def message(name):
+    """The schema of a request, response or record."""
     if name not in _loaded:
-        _loaded[name] = Message(os.path.join(MESSAGES, name + ".txt"))
+        path = os.path.join(MESSAGES, name + ".txt")
+        if not os.path.exists(path):
+            path = glob.glob(os.path.join(ROOT, "schema", "records", "*", name + ".txt"))[0]
+        _loaded[name] = Message(path)
     return _loaded[name]
 
 
