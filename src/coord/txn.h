@@ -77,6 +77,13 @@ static inline bool txn_is_prepared(const struct txn_view *view)
     return view->status == TXN_PREPARE_COMMIT || view->status == TXN_PREPARE_ABORT;
 }
 
+/* Between two states: a record is not committed, or markers are not written. Clients are told to
+ * come again (CONCURRENT_TRANSACTIONS), whoever they say they are. */
+static inline bool txn_is_busy(const struct txn *txn)
+{
+    return txn_is_pending(txn) || txn_is_prepared(txn->view);
+}
+
 static inline bool txn_is_idle(const struct txn_view *view)
 {
     return view->status == TXN_EMPTY || view->status == TXN_COMPLETE_COMMIT ||

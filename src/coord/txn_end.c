@@ -10,9 +10,9 @@
  *     CompleteAbort    NONE              PrepareAbort   INVALID_TXN_STATE  INVALID_TXN_STATE
  *     CompleteCommit   INVALID_TXN_STATE PrepareAbort   NONE               INVALID_TXN_STATE
  *
- * Below version 5 the epoch stays, and the same end of a complete transaction is a repetition. In
- * both, a transaction that is prepared answers CONCURRENT_TRANSACTIONS to the same end and
- * INVALID_TXN_STATE to the other. Called under the shard holder's lock. */
+ * Below version 5 the epoch stays, and the same end of a complete transaction is a repetition.
+ * While the markers are being written all is answered CONCURRENT_TRANSACTIONS, but for a wrong
+ * identity below version 5. Called under the shard holder's lock. */
 #include "coord/shard_txn.h"
 #include "coord/transactions.h"
 #include "wire/codec.h"
@@ -26,21 +26,16 @@ enum end_step { END_ANSWER, END_PREPARE };
 static enum err check_status(const struct txn_view *view, bool commit, bool repeated, bool bumps,
                              enum end_step *ret_step)
 {
-    enum txn_status same = commit ? TXN_PREPARE_COMMIT : TXN_PREPARE_ABORT;
-    enum txn_status same_complete = commit ? TXN_COMPLETE_COMMIT : TXN_COMPLETE_ABORT;
-    *ret_step = END_ANSWER;
-    if (txn_is_prepared(view))
-        return view->status == same ? ERR_CONCURRENT_TRANSACTIONS : ERR_INVALID_TXN_STATE;
-    if (view->status == TXN_ONGOING) {
-        *ret_step = END_PREPARE;
+    enum txn_status same = commit ? TXN_COMPLETE_COMMIT : TXN_COMPLETE_ABORT;
+    *ret_step = END_PREPARE;
+    if (view->status == TXN_ONGOING)
+        return ERR_NONE;
+    if (view->status == same && (repeated || !bumps)) {
+        *ret_step = END_ANSWER;
         return ERR_NONE;
     }
-    if (view->status == same_complete && (repeated || !bumps))
-        return ERR_NONE;
-    if (!bumps || repeated || commit)
-        return ERR_INVALID_TXN_STATE;
-    *ret_step = END_PREPARE;
-    return ERR_NONE;
+    bool aborts_nothing = bumps && !repeated && !commit;
+    return aborts_nothing ? ERR_NONE : ERR_INVALID_TXN_STATE;
 }
 
 /* Before transaction.version 2. */
@@ -52,33 +47,27 @@ static enum err decide_plain(const struct txn *txn, const struct end_txn_request
         return ERR_INVALID_PRODUCER_ID_MAPPING;
     if (view && view->epoch != request->producer_epoch)
         return ERR_PRODUCER_FENCED;
-    if (txn_is_pending(txn))
+    if (txn_is_busy(txn))
         return ERR_CONCURRENT_TRANSACTIONS;
     return check_status(view, request->committed, false, false, ret_step);
 }
 
-/* With it. A record under way is looked at first: it may be the one that gives the client the
- * producer id it comes with. */
+/* With it. What is under way is looked at first: it may be what gives the client the producer id
+ * that it comes with. */
 static enum err decide_bumping(const struct txn *txn, const struct end_txn_request *request,
                                enum end_step *ret_step)
 {
     const struct txn_view *view = txn->view;
-    if (txn_is_pending(txn))
+    if (txn_is_busy(txn))
         return ERR_CONCURRENT_TRANSACTIONS;
     bool is_current = view->epoch == request->producer_epoch;
     bool after_overflow = view->producer_id_before == request->producer_id &&
                           request->producer_epoch == TXN_EPOCH_EXHAUSTED && view->epoch == 0;
     bool repeated = view->epoch == request->producer_epoch + 1 || after_overflow;
+    bool is_complete = view->status == TXN_COMPLETE_COMMIT || view->status == TXN_COMPLETE_ABORT;
     if (view->producer_id != request->producer_id && !after_overflow)
         return ERR_INVALID_PRODUCER_ID_MAPPING;
-    bool is_valid;
-    if (txn_is_prepared(view))
-        is_valid = view->epoch == request->producer_epoch + 1;
-    else if (view->status == TXN_ONGOING || view->status == TXN_EMPTY)
-        is_valid = is_current;
-    else
-        is_valid = is_current || repeated;
-    if (!is_valid)
+    if (!is_current && !(is_complete && repeated))
         return ERR_PRODUCER_FENCED;
     return check_status(view, request->committed, repeated, true, ret_step);
 }

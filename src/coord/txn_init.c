@@ -77,12 +77,10 @@ static enum err decide(const struct coord_shard *shard, const struct txn *txn,
         *ret_next = txn_begin(producer_id, timeout_ms, now_ms);
         return ERR_NONE;
     }
-    if (txn_is_pending(txn))
+    if (txn_is_busy(txn))
         return ERR_CONCURRENT_TRANSACTIONS;
     if (!is_known(txn->view, expected))
         return ERR_PRODUCER_FENCED;
-    if (txn_is_prepared(txn->view))
-        return ERR_CONCURRENT_TRANSACTIONS;
     if (txn_is_idle(txn->view))
         return decide_idle(txn->view, expected, timeout_ms, producer_id, now_ms, ret_next);
     *ret_next = txn_fence(txn->view, shard->config.transaction_version, now_ms);

@@ -21,13 +21,11 @@ static enum err check_add(const struct txn *txn, struct slice id, int64_t produc
         return ERR_INVALID_REQUEST;
     if (!txn)
         return ERR_INVALID_PRODUCER_ID_MAPPING;
-    if (txn_is_pending(txn))
-        return ERR_CONCURRENT_TRANSACTIONS;
+    if (txn_is_busy(txn))
+        return ERR_CONCURRENT_TRANSACTIONS; /* first: the client may know the id to come already */
     if (txn->view->producer_id != producer_id)
         return ERR_INVALID_PRODUCER_ID_MAPPING;
-    if (txn->view->epoch != epoch)
-        return ERR_PRODUCER_FENCED;
-    return txn_is_prepared(txn->view) ? ERR_CONCURRENT_TRANSACTIONS : ERR_NONE;
+    return txn->view->epoch == epoch ? ERR_NONE : ERR_PRODUCER_FENCED;
 }
 
 /* A reply's end: all partitions, or the whole answer, get the error. */

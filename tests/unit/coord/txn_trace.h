@@ -37,7 +37,8 @@ struct trace {
     int64_t acknowledged; /* high watermark */
     bool hold;            /* appended batches stay uncommitted until commit_all() */
     enum err append_error;
-    int32_t epoch; /* leader epoch */
+    int append_error_after; /* this many appends more, then one fails; 0 = none */
+    int32_t epoch;          /* leader epoch */
     struct buf lines;
     struct arena arena;
     struct list markers; /* duties not done yet */
@@ -67,6 +68,8 @@ static inline enum err trace_append(void *ctx, int32_t partition, struct slice b
     assert_int_equal(partition, 3);
     if (t->append_error)
         return t->append_error;
+    if (t->append_error_after > 0 && --t->append_error_after == 0)
+        return ERR_KAFKA_STORAGE_ERROR;
     size_t at = t->log.size;
     assert_true(batch_check(batch) == ERR_NONE);
     buf_put_slice(&t->log, batch);
@@ -327,24 +330,45 @@ static inline void init(struct trace *t, const char *id)
     init_as(t, id, -1, -1);
 }
 
-static inline void add_version(struct trace *t, const char *id, int64_t producer_id, int epoch,
-                               const char *topic, int32_t partition, int16_t version, bool verify)
+static inline void add_request(
+    struct trace *t, int16_t version,
+    const struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *request)
 {
     struct trace_call *call = trace_call(t, TRACE_ADD);
-    struct add_partitions_to_txn_request_add_partitions_to_txn_topic item = {
-        .name = slice_str(topic), .partitions = &partition, .partitions_count = 1};
-    struct add_partitions_to_txn_request_add_partitions_to_txn_transaction request = {
-        .transactional_id = slice_str(id),
-        .producer_id = producer_id,
-        .producer_epoch = (int16_t)epoch,
-        .verify_only = verify,
-        .topics = &item,
-        .topics_count = 1};
     struct coord_update update;
     coord_update_init(&update);
     t->event.version = version;
-    coord_transactions_add_partitions(t->shard, &t->event, &request, &call->reply, &update);
+    coord_transactions_add_partitions(t->shard, &t->event, request, &call->reply, &update);
     trace_deliver(t, &update);
+}
+
+static inline void add_topics(
+    struct trace *t, const char *id, int64_t producer_id, int epoch,
+    struct add_partitions_to_txn_request_add_partitions_to_txn_topic *topics, int32_t count,
+    int16_t version)
+{
+    add_request(t, version,
+                &(struct add_partitions_to_txn_request_add_partitions_to_txn_transaction){
+                    .transactional_id = slice_str(id),
+                    .producer_id = producer_id,
+                    .producer_epoch = (int16_t)epoch,
+                    .topics = topics,
+                    .topics_count = count});
+}
+
+static inline void add_version(struct trace *t, const char *id, int64_t producer_id, int epoch,
+                               const char *topic, int32_t partition, int16_t version, bool verify)
+{
+    struct add_partitions_to_txn_request_add_partitions_to_txn_topic item = {
+        .name = slice_str(topic), .partitions = &partition, .partitions_count = 1};
+    add_request(t, version,
+                &(struct add_partitions_to_txn_request_add_partitions_to_txn_transaction){
+                    .transactional_id = slice_str(id),
+                    .producer_id = producer_id,
+                    .producer_epoch = (int16_t)epoch,
+                    .verify_only = verify,
+                    .topics = &item,
+                    .topics_count = 1});
 }
 
 static inline void add(struct trace *t, const char *id, int64_t producer_id, int epoch,
