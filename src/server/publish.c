@@ -77,6 +77,8 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     context->config = config;
     struct net_config net = settings_net(config, publisher->memory);
     net_configure(publisher->net, &net);
+    struct cleaner_config cleaner = settings_cleaner(config);
+    log_dirs_configure_cleaner(context->log_dirs, &cleaner);
     retire(publisher, before);
     return true;
 }
@@ -246,8 +248,6 @@ static void publish_topic(void *data, const struct meta_topic *old, const struct
     };
     settings_topic(publisher->context->config, topics->new, topic->name, &walk.config,
                    &walk.log_config);
-    if (publisher->is_first && walk.config.cleanup_compact && !topic_name_is_internal(topic->name))
-        publisher->compacted_count++;
     if (walk.coordinators)
         coordinators_set_partition_count(walk.coordinators, topic->partition_count);
     for (int32_t i = 0; i < topic->partition_count; i++)
@@ -350,12 +350,6 @@ void publish_image(struct publisher *publisher, const struct meta_image *old,
     publish_topic_configs(publisher, old, new, config_changed);
     if (publisher->is_first) {
         publisher->is_first = false;
-        if (publisher->compacted_count)
-            diag(
-                DIAG_SERVER, DIAG_WARN,
-                "cleaning is off in this version: topics with cleanup.policy=compact (%d) keep all "
-                "their records",
-                publisher->compacted_count);
         publish_strays(publisher->context, new);
     }
 }

@@ -23,7 +23,6 @@ struct publisher {
     bool is_first;           /* logs without a topic are strays, once */
     struct loop_timer retry; /* a log could not be made: the disk is full, say */
     int32_t log_count;
-    int32_t compacted_count; /* topics of clients with cleanup.policy=compact, at the start */
 };
 
 void publish_image(struct publisher *publisher, const struct meta_image *old,

@@ -60,6 +60,20 @@ struct coord_config settings_coord(const struct config *config, const struct met
     return coord;
 }
 
+struct cleaner_config settings_cleaner(const struct config *config)
+{
+    struct cleaner_config cleaner;
+    cleaner_config_init(&cleaner);
+    cleaner.enabled = config_bool(config, BROKER_KEY_LOG_CLEANER_ENABLE);
+    cleaner.threads = int32_of(config, BROKER_KEY_LOG_CLEANER_THREADS);
+    cleaner.dedupe_size = config_int(config, BROKER_KEY_LOG_CLEANER_DEDUPE_BUFFER_SIZE);
+    cleaner.load_factor = config_double(config, BROKER_KEY_LOG_CLEANER_IO_BUFFER_LOAD_FACTOR);
+    cleaner.io_buffer_size = int32_of(config, BROKER_KEY_LOG_CLEANER_IO_BUFFER_SIZE);
+    cleaner.io_rate_max = config_double(config, BROKER_KEY_LOG_CLEANER_IO_MAX_BYTES_PER_SECOND);
+    cleaner.backoff_ms = config_int(config, BROKER_KEY_LOG_CLEANER_BACKOFF_MS);
+    return cleaner;
+}
+
 void settings_log_dirs(const struct config *config, struct log_dirs_options *options)
 {
     options->node_id = config_node_id(config);
@@ -73,6 +87,7 @@ void settings_log_dirs(const struct config *config, struct log_dirs_options *opt
     options->producer_expiry_check_ms =
         config_int(config, BROKER_KEY_PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS);
     options->initial_delay_ms = config_int(config, BROKER_KEY_LOG_INITIAL_TASK_DELAY_MS);
+    options->cleaner = settings_cleaner(config);
 }
 
 int settings_loop_count(const struct config *config, struct io *io)
@@ -116,6 +131,11 @@ void settings_topic(const struct config *config, const struct meta_image *image,
         config_bool(config, BROKER_KEY_TRANSACTION_PARTITION_VERIFICATION_ENABLE);
     log.cleanup_delete = t.cleanup_delete;
     log.cleanup_compact = t.cleanup_compact;
+    log.dirty_ratio_min = t.min_cleanable_dirty_ratio;
+    log.compact_lag_min_ms = t.min_compaction_lag_ms;
+    log.compact_lag_max_ms = t.max_compaction_lag_ms;
+    log.delete_retention_ms = t.delete_retention_ms;
+    log.record_size_max = t.max_decompressed_message_size;
     *ret_config = t;
     *ret_log_config = log;
 }

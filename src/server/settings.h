@@ -15,6 +15,7 @@ struct net_config settings_net(const struct config *config, int64_t memory);
 /* The image tells the finalized transaction.version. */
 struct coord_config settings_coord(const struct config *config, const struct meta_image *image);
 /* Times and sizes; paths, ids and callbacks are the node's. */
+struct cleaner_config settings_cleaner(const struct config *config);
 void settings_log_dirs(const struct config *config, struct log_dirs_options *options);
 /* Loops that serve connections. */
 int settings_loop_count(const struct config *config, struct io *io);

@@ -34,6 +34,10 @@ void log_config_init(struct log_config *config)
         .producer_expiry_ms = INT64_C(24) * 3600 * 1000,
         .verify_transactions = true,
         .cleanup_delete = true,
+        .dirty_ratio_min = 0.5,
+        .compact_lag_max_ms = INT64_MAX,
+        .delete_retention_ms = INT64_C(24) * 3600 * 1000,
+        .record_size_max = INT32_MAX,
     };
 }
 
@@ -76,6 +80,7 @@ enum err log_open(const struct log_open_options *options, struct log **ret_log)
     log->config = options->config;
     log->bound_offset = -1;
     log->aborted_end = INT64_MAX;
+    log->first_dirty = -1;
     log->serial = __atomic_add_fetch(&serial_last, 1, __ATOMIC_RELAXED);
     list_init(&log->dirty_link);
     producer_state_init(&log->producers);
@@ -334,15 +339,15 @@ static enum err mark_deleted(struct log *log, struct segment *segment)
     enum err err = ERR_NONE;
     for (int kind = 0; kind < SEGMENT_FILE_COUNT && !err; kind++) {
         segment_path(segment, (enum segment_file)kind, from);
-        segment->deleted = true;
+        segment->suffix = SEGMENT_DELETED;
         segment_path(segment, (enum segment_file)kind, to);
-        segment->deleted = false;
+        segment->suffix = "";
         err = io_rename(log->io, from, to);
         if (err == ERR_NOT_FOUND && kind != SEGMENT_LOG)
             err = ERR_NONE;
     }
     if (!err)
-        segment->deleted = true;
+        segment->suffix = SEGMENT_DELETED;
     return err;
 }
 

@@ -52,6 +52,11 @@ struct log_config {
     bool verify_transactions;     /* transaction.partition.verification.enable (broker setting) */
     bool cleanup_delete;          /* cleanup.policy contains delete */
     bool cleanup_compact;         /* cleanup.policy contains compact */
+    double dirty_ratio_min;       /* min.cleanable.dirty.ratio */
+    int64_t compact_lag_min_ms;   /* min.compaction.lag.ms */
+    int64_t compact_lag_max_ms;   /* max.compaction.lag.ms */
+    int64_t delete_retention_ms;  /* delete.retention.ms: of tombstones and markers */
+    int32_t record_size_max;      /* max.decompressed.message.bytes */
 };
 void log_config_init(struct log_config *config);
 

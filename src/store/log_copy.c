@@ -264,6 +264,8 @@ void log_copy_take_over(struct log *log, struct log *from)
     log->config = from->config;
     log->jitter_ms = from->jitter_ms;
     log->high_watermark = from->high_watermark;
+    log->first_dirty = from->first_dirty;
+    log->uncleanable = from->uncleanable;
     if (from->start > log->start) {
         log->start = from->start;
         if (log->dir)

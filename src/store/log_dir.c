@@ -117,6 +117,17 @@ void log_dir_poll_space(struct log_dir *dir)
     lock_release(&dir->lock);
 }
 
+int64_t log_dir_reserve(struct log_dir *dir)
+{
+    const struct log_dirs_options *options = &dir->dirs->options;
+    struct io_space space;
+    if (!log_dir_space(dir, &space))
+        return 0;
+    return __atomic_load_n(&dir->space_state, __ATOMIC_RELAXED) == LOG_SPACE_OK
+               ? capped(options->reserve_client, space.total, options->reserve_part)
+               : capped(options->reserve_coordinator, space.total, 4 * options->reserve_part);
+}
+
 bool log_dir_space(const struct log_dir *dir, struct io_space *ret_space)
 {
     struct log_dir *locked = (struct log_dir *)(uintptr_t)dir;

@@ -28,6 +28,7 @@ void log_dirs_options_init(struct log_dirs_options *options)
         .reserve_part = 16,
         .files_max = 4096,
     };
+    cleaner_config_init(&options->cleaner);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------
@@ -65,6 +66,7 @@ static struct log_dir *new_dir(struct log_dirs *dirs, const char *path)
     checkpoint_init(&dir->recovery_points);
     checkpoint_init(&dir->log_starts);
     checkpoint_init(&dir->watermarks);
+    checkpoint_init(&dir->cleaned);
     return dir;
 }
 
@@ -78,6 +80,7 @@ static void free_dir(struct log_dir *dir)
     checkpoint_fini(&dir->recovery_points);
     checkpoint_fini(&dir->log_starts);
     checkpoint_fini(&dir->watermarks);
+    checkpoint_fini(&dir->cleaned);
     lock_fini(&dir->lock);
     mem_free(dir->path);
     mem_free(dir);
@@ -218,6 +221,7 @@ static void read_state(struct log_dir *dir)
     read_checkpoint(dir, &dir->recovery_points, CHECKPOINT_RECOVERY_POINT);
     read_checkpoint(dir, &dir->log_starts, CHECKPOINT_LOG_START);
     read_checkpoint(dir, &dir->watermarks, CHECKPOINT_HIGH_WATERMARK);
+    read_checkpoint(dir, &dir->cleaned, CHECKPOINT_CLEANER);
     log_dir_poll_space(dir);
 }
 
@@ -263,6 +267,7 @@ enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs *
     lock_init(&dirs->table_lock, LOCK_TABLE);
     map_init(&dirs->logs);
     add_folders(dirs);
+    dirs->cleaner = cleaner_new(dirs, &options->cleaner);
     enum err err = ERR_NONE;
     for (int i = 0; i < dirs->folder_count && !err; i++)
         err = lock_folder(dirs->dirs[i], ret_text);
@@ -294,6 +299,7 @@ void log_dirs_free(struct log_dirs *dirs)
     if (!dirs)
         return;
     log_dirs_stop_timer(dirs);
+    cleaner_free(dirs->cleaner);
     for (size_t i = 0; i < map_count(&dirs->logs); i++)
         log_free(map_at(&dirs->logs, i));
     map_fini(&dirs->logs);

@@ -13,6 +13,7 @@
 #define KLAMM_STORE_LOG_DIRS_H
 
 #include "os/io.h"
+#include "store/cleaner.h"
 #include "store/log.h"
 
 struct log_dirs;
@@ -39,7 +40,8 @@ struct log_dirs_options {
     int64_t reserve_part; /* the client reserve is at most 1/reserve_part of the file system, the
                              coordinator's a quarter of that, so that a small disk can be used;
                              0 = no such cap */
-    int files_max;        /* open segment and index files kept by the cache */
+    struct cleaner_config cleaner;
+    int files_max; /* open segment and index files kept by the cache */
     /* A folder went offline (I/O error). Called on `failed_loop` once per folder, no lock held,
      * from log_dirs_load on: who fails before that may still give up and free everything. NULL =
      * nobody asks. */
@@ -80,6 +82,9 @@ void log_dirs_load(struct log_dirs *dirs, struct loop *loop, struct log_dirs_loa
 
 /* Starts the background jobs, timed on `loop`. */
 void log_dirs_start(struct log_dirs *dirs, struct loop *loop);
+
+/* New settings of the cleaner; any thread, after log_dirs_start. */
+void log_dirs_configure_cleaner(struct log_dirs *dirs, const struct cleaner_config *config);
 
 /* Ends the background jobs, closes all logs (in parallel, flushed), writes the checkpoints and the
  * clean shutdown file of every folder whose logs all closed, then `done` on the loop of

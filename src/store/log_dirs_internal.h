@@ -42,8 +42,10 @@ struct log_dir {
     bool starts_moved;     /* a log start moved since its checkpoint */
     bool reserve_kept;     /* the reserve is as large as it should be; for the folder's job */
     int32_t log_count;
-    struct checkpoint recovery_points, log_starts, watermarks; /* as found at start */
+    /* As found at start. */
+    struct checkpoint recovery_points, log_starts, watermarks, cleaned;
     uint32_t written_crc[3]; /* of the checkpoint texts last written */
+    uint32_t cleaned_crc;    /* ... of the cleaner's; under `lock` */
     int64_t next_recovery_ms, next_start_ms, next_watermark_ms, next_retention_ms, next_expiry_ms;
     struct loop_task failed_task;
     struct io_job job;
@@ -69,6 +71,7 @@ struct log_dirs {
     struct loop_task start_task, stop_task;
     bool stopping;
     int busy; /* jobs under way, on the loop */
+    struct cleaner *cleaner;
     struct log_dirs_stop *stop;
 };
 
@@ -91,6 +94,11 @@ void log_dir_mark_future(struct log *log);
 void log_dir_tell(struct log_dir *dir);
 enum err log_dir_check(struct log_dir *dir, enum err err, const char *what);
 
+/* log_dir.c: bytes that the cleaner must leave free, as of the last poll: the reserve below which
+ * clients are refused, or, when they are already, that of the coordinators. It gives back more than
+ * it takes. */
+int64_t log_dir_reserve(struct log_dir *dir);
+
 /* log_dir_clean.c: the clean shutdown file. */
 void log_dir_take_clean_file(struct log_dir *dir);
 enum err log_dir_write_clean_file(struct log_dir *dir, int64_t broker_epoch);
@@ -106,6 +114,8 @@ void log_dir_run_deletions(struct log_dir *dir, int64_t now_ms);
 void log_dir_forget_deletions(struct log_dir *dir);
 
 /* log_dirs_jobs.c */
+/* On the loop, when a job that counted in `busy` ended. */
+void log_dirs_job_ended(struct log_dirs *dirs);
 enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool starts, bool watermarks,
                                    bool sync);
 void log_dir_poll_space(struct log_dir *dir);

@@ -206,6 +206,13 @@ static void retain(struct log *log, void *context)
     log_apply_retention(log, *(int64_t *)context);
 }
 
+/* Compacted logs get it from the cleaner, between rounds. */
+static void retain_uncompacted(struct log *log, void *context)
+{
+    if (!log->config.cleanup_compact || !cleaner_retains(log->dir->dirs->cleaner))
+        retain(log, context);
+}
+
 static void expire(struct log *log, void *context)
 {
     log_expire_producers(log, *(int64_t *)context);
@@ -239,7 +246,7 @@ static void run_dir(struct log_dir *dir)
     if (dir == dir->dirs->metadata)
         log_reserve_keep(dir);
     if (is_due(&dir->next_retention_ms, now_ms, options->retention_check_ms))
-        each_log(dir, retain, &wall_ms);
+        each_log(dir, retain_uncompacted, &wall_ms);
     if (is_due(&dir->next_expiry_ms, now_ms, options->producer_expiry_check_ms))
         each_log(dir, expire, &wall_ms);
     flush_due(dir, now_ms);
@@ -249,6 +256,13 @@ static void run_dir(struct log_dir *dir)
     starts = take_starts_moved(dir) || starts;
     if (log_dir_online(dir) && !dir->is_metadata && (recovery || starts || watermarks))
         log_dir_write_checkpoints(dir, recovery, starts, watermarks, false);
+}
+
+void log_dirs_job_ended(struct log_dirs *dirs)
+{
+    dirs->busy--;
+    if (dirs->stopping && !dirs->busy)
+        log_dirs_close_all(dirs);
 }
 
 static void run_job(struct io_job *job)
@@ -261,9 +275,7 @@ static void job_done(struct io_job *job)
     struct log_dir *dir = LIST_ITEM(job, struct log_dir, job);
     struct log_dirs *dirs = dir->dirs;
     dir->job_busy = false;
-    dirs->busy--;
-    if (dirs->stopping && !dirs->busy)
-        log_dirs_close_all(dirs);
+    log_dirs_job_ended(dirs);
 }
 
 static void tick(struct loop_timer *timer)
@@ -286,8 +298,15 @@ static void tick(struct loop_timer *timer)
 static void start(struct loop_task *task)
 {
     struct log_dirs *dirs = LIST_ITEM(task, struct log_dirs, start_task);
-    if (!dirs->stopping)
-        loop_timer_set(dirs->loop, &dirs->timer, io_mono_ns(dirs->io) + TICK_NS);
+    if (dirs->stopping)
+        return;
+    loop_timer_set(dirs->loop, &dirs->timer, io_mono_ns(dirs->io) + TICK_NS);
+    cleaner_start(dirs->cleaner, dirs->loop);
+}
+
+void log_dirs_configure_cleaner(struct log_dirs *dirs, const struct cleaner_config *config)
+{
+    cleaner_configure(dirs->cleaner, config);
 }
 
 void log_dirs_start(struct log_dirs *dirs, struct loop *loop)

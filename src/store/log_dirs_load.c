@@ -148,6 +148,7 @@ static void load_one(struct loader *loader, const struct load_item *item)
         diag(DIAG_STORE, DIAG_ERROR, "%s cannot be loaded: %s", path, err_name(err));
         log_dir_fail(dir, "load partition");
     } else {
+        checkpoint_get(&dir->cleaned, options.topic, options.partition, &log->first_dirty);
         take_in(loader, log, dir->clean);
     }
     mem_free(path);
@@ -178,6 +179,7 @@ static void finish(struct loader *loader)
             load->err = ERR_NONE;
         checkpoint_fini(&dir->recovery_points);
         checkpoint_fini(&dir->log_starts);
+        checkpoint_fini(&dir->cleaned);
     }
     if (loader->out_of_files)
         load->err = ERR_TOO_MANY_FILES;

@@ -115,6 +115,7 @@ static void begin(struct loop_task *task)
     struct log_dirs *dirs = LIST_ITEM(task, struct log_dirs, stop_task);
     dirs->stopping = true;
     log_dirs_stop_timer(dirs);
+    cleaner_stop(dirs->cleaner);
     if (!dirs->busy)
         log_dirs_close_all(dirs);
 }

@@ -9,6 +9,7 @@
 #include "store/segment.h"
 #include "store/verification.h"
 
+struct cleaner_output;
 struct lock;
 
 enum { LOG_RECENT_MAX = 16 };
@@ -63,6 +64,14 @@ struct log {
     int64_t bound_offset;
     struct segment *bound_segment; /* compared only, never followed */
     uint32_t bound_position;
+
+    /* Of the cleaner. */
+    int64_t first_dirty; /* cleaned up to here; -1: never */
+    bool cleaning;       /* a round is under way: retention waits */
+    bool uncleanable;    /* a round failed in a way that another one would, too */
+    enum err clean_err;  /* of the last round */
+    struct cleaner_output
+        *swapping; /* complete on disk as .swap files; see cleaner_output_revoke */
 
     /* Of store/log_dirs. */
     char *name;     /* TOPIC-PARTITION, the key in its table */

@@ -93,7 +93,7 @@ static int32_t drop_oldest(struct log *log, uint32_t count, const char *why)
 
 int32_t log_apply_retention(struct log *log, int64_t now_ms)
 {
-    if (log_failed(log) || log->closed)
+    if (log_failed(log) || log->closed || log->cleaning)
         return 0;
     struct retention r = {.now_ms = now_ms};
     int32_t dropped =

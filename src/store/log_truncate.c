@@ -3,9 +3,18 @@
  * truncateFullyAndStartAt; the batch that holds the target goes, too. */
 #include "base/mem.h"
 #include "os/io.h"
+#include "store/cleaner_output.h"
 #include "store/log_dir_hooks.h"
 #include "store/log_internal.h"
 #include "store/txn_index.h"
+
+/* What the cleaner is about to put in place must not bring back what is cut off now. */
+static enum err tell_cleaner(struct log *log, int64_t offset)
+{
+    if (log->first_dirty > offset)
+        log->first_dirty = offset;
+    return log->swapping ? cleaner_output_revoke(log) : ERR_NONE;
+}
 
 static enum err cut_active(struct log *log, int64_t offset)
 {
@@ -32,11 +41,14 @@ enum err log_truncate_to(struct log *log, int64_t offset)
         return ERR_KAFKA_STORAGE_ERROR;
     if (offset >= log->end)
         return ERR_NONE;
-    log->truncations++;
     if (offset < log->segments[0]->base)
         return log_truncate_fully(log, offset);
+    log->truncations++;
+    enum err err = tell_cleaner(log, offset);
+    if (err)
+        return log_check(log, err, "truncate");
     uint32_t keep = log_segment_index(log, offset) + 1;
-    enum err err = log_drop_segments(log, keep, log->segment_count - keep);
+    err = log_drop_segments(log, keep, log->segment_count - keep);
     if (err)
         return err;
     /* Positions of what was appended lately hold no more. */
@@ -63,7 +75,10 @@ enum err log_truncate_fully(struct log *log, int64_t offset)
     if (log_failed(log) || log->closed)
         return ERR_KAFKA_STORAGE_ERROR;
     log->truncations++;
-    enum err err = log_drop_segments(log, 0, log->segment_count);
+    enum err err = tell_cleaner(log, offset);
+    if (err)
+        return log_check(log, err, "truncate");
+    err = log_drop_segments(log, 0, log->segment_count);
     if (!err)
         err = log_new_segment(log, offset);
     if (err)

@@ -20,6 +20,7 @@ struct segment *segment_new(struct file_cache *cache, struct log_path *path, int
     segment->refs = 1;
     segment->cache = file_cache_ref(cache);
     segment->path = log_path_ref(path);
+    segment->suffix = "";
     segment->base = base;
     segment->created_ms = now_ms;
     segment->max_timestamp = -1;
@@ -62,8 +63,7 @@ void segment_path(const struct segment *segment, enum segment_file kind,
                   char path[SEGMENT_PATH_MAX])
 {
     int size = snprintf(path, SEGMENT_PATH_MAX, "%s/%020lld%s%s", segment->path->text,
-                        (long long)segment->base, segment_suffix(kind),
-                        segment->deleted ? ".deleted" : "");
+                        (long long)segment->base, segment_suffix(kind), segment->suffix);
     ENSURE_CMP(size, <, SEGMENT_PATH_MAX);
 }
 

@@ -28,7 +28,6 @@ enum { SEGMENT_PATH_MAX = 4096, SEGMENT_NAME_DIGITS = 20 };
 
 struct segment {
     uint32_t refs;
-    bool deleted;     /* files carry the suffix .deleted */
     bool indexed;     /* indexes are attached (or empty for a new segment) */
     bool times_known; /* max_timestamp is known */
     bool txn_known;   /* txn_count is known */
@@ -38,6 +37,7 @@ struct segment {
     uint32_t index_made, index_synced, txn_made, txn_synced;
     struct file_cache *cache;
     struct log_path *path;
+    const char *suffix; /* of its files' names: "" or one of the below */
     int64_t base;
     uint32_t size;                               /* bytes of .log that count */
     uint32_t index_gap;                          /* bytes appended since the last index entry */
@@ -50,6 +50,10 @@ struct segment {
 };
 
 #define SEGMENT_UNKNOWN INT64_MIN
+
+#define SEGMENT_DELETED ".deleted"
+#define SEGMENT_CLEANED ".cleaned" /* being written by the cleaner */
+#define SEGMENT_SWAP    ".swap"    /* complete, about to take the place of others */
 
 /* A segment of one reference whose files are not touched yet, of size 0. */
 struct segment *segment_new(struct file_cache *cache, struct log_path *path, int64_t base,

@@ -62,39 +62,11 @@ static void strays(void **state)
     harness_end(&h);
 }
 
-static char said[16384];
-
-static void note(void *context, struct slice line)
-{
-    (void)context;
-    size_t used = strlen(said);
-    if (line.size < sizeof said - used)
-        memcpy(said + used, line.data, line.size);
-}
-
-/* The start says that cleaning is off when a topic of clients asks for it. */
-static void cleaning_is_off(void **state)
-{
-    (void)state;
-    HARNESS(h, NULL);
-    diag_init(h.io, note, NULL);
-    assert_int_equal(harness_create(&h, "t", 1), 0);
-    harness_close(&h);
-    harness_open(&h, NULL);
-    assert_null(strstr(said, "cleaning is off"));
-    assert_int_equal(alter(&h, 2, "t", "cleanup.policy", "compact"), 0);
-    harness_close(&h);
-    harness_open(&h, NULL);
-    assert_non_null(strstr(said, "cleaning is off"));
-    harness_end(&h);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_take_effect_at_once),
         cmocka_unit_test(strays),
-        cmocka_unit_test(cleaning_is_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,106 @@
+/* The inside of the cleaner, shared by cleaner.c, cleaner_pick.c, cleaner_round.c and
+ * cleaner_checkpoint.c; nobody else includes it. */
+#ifndef KLAMM_STORE_CLEANER_INTERNAL_H
+#define KLAMM_STORE_CLEANER_INTERNAL_H
+
+#include "store/cleaner.h"
+#include "store/cleaner_filter.h"
+#include "store/cleaner_group.h"
+#include "store/cleaner_keys.h"
+#include "store/cleaner_output.h"
+#include "store/log_dirs_internal.h"
+
+/* ---- logs (cleaner_pick.c) --------------------------------------------------------------------
+ */
+
+/* How dirty a log is. */
+struct cleaner_dirt {
+    int64_t first_dirty; /* cleaned up to here */
+    int64_t offset_end;  /* may be cleaned up to here: the base of a segment */
+    int64_t clean_size, dirty_size;
+    double ratio;
+    bool due; /* max.compaction.lag.ms has passed */
+};
+/* Under the log's lock. Corrects log->first_dirty when it lies outside the log. False: there is
+ * nothing that could be cleaned. */
+bool cleaner_dirt_of(struct log *log, int64_t now_ms, struct cleaner_dirt *ret_dirt);
+
+/* The log if it is still there, with its lock taken. */
+struct log *cleaner_take_log(struct log_dirs *dirs, const char *name, int64_t serial,
+                             struct lock **ret_lock);
+/* `lock` as cleaner_take_log gave it. */
+void cleaner_release_log(struct log_dirs *dirs, struct lock *lock);
+/* Calls visit for each log that may be compacted, with its lock taken. One that is made or deleted
+ * meanwhile may be missed, or hide another one. */
+void cleaner_each_log(struct log_dirs *dirs, void (*visit)(struct log *log, void *context),
+                      void *context);
+
+/* ---- rounds (cleaner_round.c) -----------------------------------------------------------------
+ */
+
+enum cleaner_stage {
+    CLEANER_KEYS,   /* fills the map */
+    CLEANER_GROUP,  /* begins the next group */
+    CLEANER_FILTER, /* cleans a segment of the group */
+    CLEANER_SWAP,   /* the group's new segment takes its place */
+    CLEANER_END,
+};
+
+struct cleaner_round {
+    struct log_dirs *dirs;
+    struct log_dir *dir;
+    char *name; /* the key in the table; the log may be deleted meanwhile */
+    int64_t serial;
+    uint32_t truncations;
+    struct log_config config;
+    struct cleaner_dirt dirt;
+    int64_t now_ms, started_ns;
+    enum cleaner_stage stage;
+    enum err err;      /* why it ended early; ERR_CLOSED: the log changed under it */
+    const char *where; /* what it was doing then */
+
+    /* Segments up to dirt.offset_end, each with a reference, as of the beginning. */
+    struct segment **segments;
+    struct cleaner_part *parts;
+    uint32_t count;
+    uint32_t at;                      /* the one being read */
+    uint32_t group_from, group_count; /* the group under way */
+    int64_t mtime_ms;                 /* of the one being read */
+    int64_t legacy_horizon_ms;        /* older ones lose tombstones of magic 0 and 1 */
+
+    struct segment_scan scan;
+    bool open; /* `scan` is under way in segments[at] */
+    uint8_t *window;
+    uint32_t window_size;
+
+    int64_t map_memory; /* this task's share of the dedupe buffer */
+    double load_factor;
+    struct cleaner_map map;
+    struct cleaner_txns keys_txns, txns;
+    struct cleaner_keys keys;
+    struct cleaner_filter filter;
+    struct cleaner_last *lasts;
+    struct cleaner_output output;
+    int64_t reserve;    /* bytes to leave free on the disk */
+    int64_t offset_end; /* of what the map knows: cleaned up to here at the end */
+    uint64_t size_read, size_kept;
+};
+
+/* The round of the filthiest log that is to be cleaned; NULL when there is none. */
+struct cleaner_round *cleaner_pick(struct log_dirs *dirs, const struct cleaner_config *config,
+                                   int64_t now_ms);
+/* Begins a round of `log`, under its lock: afterwards log->cleaning is set. */
+struct cleaner_round *cleaner_round_new(struct log *log, const struct cleaner_dirt *dirt,
+                                        const struct cleaner_config *config, int64_t now_ms);
+/* Goes on for about `size` bytes; how many it read and wrote. False: it is over. */
+bool cleaner_round_step(struct cleaner_round *round, uint32_t size, uint64_t *ret_bytes);
+/* Ends it, at any time, and tells what became of it; true when the log was cleaned. */
+bool cleaner_round_free(struct cleaner_round *round);
+
+/* ---- the checkpoint (cleaner_checkpoint.c) ----------------------------------------------------
+ */
+
+/* Writes cleaner-offset-checkpoint of the folders where it changed. One thread at a time. */
+void cleaner_write_checkpoints(struct log_dirs *dirs);
+
+#endif
