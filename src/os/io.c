@@ -134,9 +134,9 @@ enum err io_lock_file(struct io *io, const char *path, int *ret_fd)
     return io->ops->lock_file(io, path, ret_fd);
 }
 
-const char *io_error_text(struct io *io)
+const char *io_error_text(struct io *io, enum err err)
 {
-    return io->ops->error_text(io);
+    return io->ops->error_text(io, err);
 }
 
 struct loop *loop_start(struct io *io, const char *name)

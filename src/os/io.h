@@ -86,8 +86,9 @@ enum err io_space(struct io *io, const char *path, struct io_space *ret_space);
 char *io_absolute_path(struct io *io, const char *path);
 /* Exclusive whole-file lock (fcntl kind) that ends with the process; ERR_BUSY when held. */
 enum err io_lock_file(struct io *io, const char *path, int *ret_fd);
-/* Text of the last failed file call of this thread ("No space left on device"). */
-const char *io_error_text(struct io *io);
+/* What the system said when a call of this thread last failed with `err` ("No space left on
+ * device"); the error's name when none did. */
+const char *io_error_text(struct io *io, enum err err);
 
 /* ---- loops ---- */
 

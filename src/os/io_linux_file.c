@@ -21,11 +21,12 @@
 #define __NR_cachestat 451
 #endif
 
-_Thread_local int io_linux_errno;
+enum { KINDS = 16 };
+/* Of each kind of error the last one; a call that failed after it in another way does not count. */
+static _Thread_local int numbers[KINDS];
 
-enum err errno_to_err(int number)
+static enum err kind_of(int number)
 {
-    io_linux_errno = number;
     switch (number) {
     case ENOSPC:
     case EDQUOT: return ERR_DISK_FULL;
@@ -48,11 +49,21 @@ enum err errno_to_err(int number)
     }
 }
 
-const char *linux_error_text(struct io *io)
+enum err errno_to_err(int number)
+{
+    enum err err = kind_of(number);
+    numbers[(int)err - (int)ERR_IO] = number;
+    return err;
+}
+
+const char *linux_error_text(struct io *io, enum err err)
 {
     (void)io;
     static _Thread_local char text[128];
-    return strerror_r(io_linux_errno, text, sizeof text);
+    int kind = (int)err - (int)ERR_IO;
+    if (kind < 0 || kind >= KINDS || !numbers[kind])
+        return err_name(err);
+    return strerror_r(numbers[kind], text, sizeof text);
 }
 
 enum err linux_open(struct io *io, const char *path, unsigned flags, int *ret_fd)

@@ -29,7 +29,6 @@ pthread_t thread_start(const char *name, void *(*run)(void *), void *context);
 
 /* io_linux_file.c: maps errno to an enum err and keeps the text for io_error_text. */
 enum err errno_to_err(int number);
-extern _Thread_local int io_linux_errno;
 struct stat;
 struct io_stat io_stat_of(const struct stat *st);
 
@@ -44,7 +43,7 @@ enum err linux_fdatasync(struct io *io, int fd);
 enum err linux_truncate(struct io *io, int fd, int64_t size);
 enum err linux_fstat(struct io *io, int fd, struct io_stat *ret_stat);
 bool linux_is_cached(struct io *io, int fd, int64_t offset, size_t size);
-const char *linux_error_text(struct io *io);
+const char *linux_error_text(struct io *io, enum err err);
 
 /* io_linux_path.c */
 enum err linux_stat(struct io *io, const char *path, struct io_stat *ret_stat);

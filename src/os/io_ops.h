@@ -34,7 +34,7 @@ struct io_ops {
     enum err (*space)(struct io *io, const char *path, struct io_space *ret_space);
     char *(*absolute_path)(struct io *io, const char *path);
     enum err (*lock_file)(struct io *io, const char *path, int *ret_fd);
-    const char *(*error_text)(struct io *io);
+    const char *(*error_text)(struct io *io, enum err err);
 
     struct loop *(*loop_start)(struct io *io, const char *name);
     void (*loop_stop)(struct loop *loop);

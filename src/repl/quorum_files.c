@@ -24,7 +24,7 @@ enum err quorum_read_state(struct quorum *q, char **ret_text)
         io_close(q->io, fd);
     }
     if (e != ERR_NONE) {
-        *ret_text = mem_printf("%s: %s", path, io_error_text(q->io));
+        *ret_text = mem_printf("%s: %s", path, io_error_text(q->io, e));
     } else {
         struct arena arena;
         struct slice why = SLICE_NULL;

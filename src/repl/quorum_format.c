@@ -176,6 +176,6 @@ enum err quorum_format_dir(const struct quorum_format *f, const char *dir,
         e = log_meta_write(f->io, dir, &meta);
     if (e != ERR_NONE)
         *ret_text = mem_printf("Error while writing meta.properties file %s: %s", dir,
-                               e == ERR_IO ? io_error_text(f->io) : err_name(e));
+                               io_error_text(f->io, e));
     return e;
 }

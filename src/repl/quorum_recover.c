@@ -96,7 +96,7 @@ static char *explain(const struct reading *r, const char *path, enum err e)
     if (!slice_is_null(r->why))
         return mem_printf("%s: %.*s", path, SLICE_FMT(r->why));
     return mem_printf("%s: %s", path,
-                      e == ERR_IO ? io_error_text(r->q->io) : "a batch or record is damaged");
+                      e == ERR_IO ? io_error_text(r->q->io, e) : "a batch or record is damaged");
 }
 
 /* Reads a whole file of batches. */
@@ -145,7 +145,7 @@ static enum err read_snapshots(struct quorum *q, char **ret_text)
     size_t count;
     enum err e = quorum_list_snapshots(q->io, q->path, &list, &count);
     if (e != ERR_NONE) {
-        *ret_text = mem_printf("%s: %s", q->path, io_error_text(q->io));
+        *ret_text = mem_printf("%s: %s", q->path, io_error_text(q->io, e));
         return e;
     }
     if (count > 0 && list[0].offset == 0) {

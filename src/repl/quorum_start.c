@@ -48,8 +48,7 @@ static enum err open_log(struct quorum *q, char **ret_text)
     options.config.cleanup_compact = false;
     enum err e = log_open(&options, &q->log);
     if (e != ERR_NONE)
-        *ret_text = mem_printf("%s cannot be opened: %s", q->path,
-                               e == ERR_IO ? io_error_text(q->io) : err_name(e));
+        *ret_text = mem_printf("%s cannot be opened: %s", q->path, io_error_text(q->io, e));
     struct uuid id = UUID_METADATA_TOPIC;
     if (e == ERR_NONE && (e = log_set_topic_id(q->log, &id)) != ERR_NONE)
         *ret_text = mem_printf("%s/partition.metadata: %s", q->path, err_name(e));
@@ -236,8 +235,7 @@ enum err quorum_start(struct quorum *q, const struct controller_registration *se
         e = flush_all(q);
     lock_release(&q->lock);
     if (e != ERR_NONE) {
-        *ret_text = mem_printf("%s cannot be written: %s", q->path,
-                               e == ERR_IO ? io_error_text(q->io) : err_name(e));
+        *ret_text = mem_printf("%s cannot be written: %s", q->path, io_error_text(q->io, e));
         return e;
     }
     publish_first(q);

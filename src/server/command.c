@@ -110,7 +110,7 @@ static enum err read_properties(struct io *io, const char *path, struct properti
     enum err err = first_start_read_file(io, path, &text);
     int line = 0;
     if (err) {
-        *ret_text = mem_printf("%s: %s", path, io_error_text(io));
+        *ret_text = mem_printf("%s: %s", path, io_error_text(io, err));
     } else {
         err = properties_parse(properties, buf_slice(&text), &line);
         if (err)

@@ -216,7 +216,7 @@ static enum err check_empty(struct io *io, const char *data_path, const char *pr
     size_t count;
     enum err err = io_list_dir(io, data_path, &names, &count);
     if (err) {
-        *ret_text = mem_printf("%s: %s", data_path, io_error_text(io));
+        *ret_text = mem_printf("%s: %s", data_path, io_error_text(io, err));
         return err;
     }
     for (size_t i = 0; !err && i < count; i++) {
@@ -255,7 +255,7 @@ static enum err format(struct io *io, const char *data_path, const char *propert
     if (!err)
         err = log_meta_write(io, data_path, &meta);
     if (err)
-        *ret_text = mem_printf("%s cannot be formatted: %s", data_path, io_error_text(io));
+        *ret_text = mem_printf("%s cannot be formatted: %s", data_path, io_error_text(io, err));
     buf_fini(&text);
     return err;
 }
@@ -279,7 +279,7 @@ enum err first_start(struct io *io, const char *data_path, const char *listen, c
         if (err == ERR_EXISTS)
             err = check_empty(io, data_path, path, ret_text);
         else if (err)
-            *ret_text = mem_printf("%s cannot be created: %s", data_path, io_error_text(io));
+            *ret_text = mem_printf("%s cannot be created: %s", data_path, io_error_text(io, err));
         if (!err)
             err = format(io, data_path, path, &client, ret_text);
     }

@@ -92,7 +92,7 @@ static enum err bind_one(struct node *node, const struct listener_address *from,
                        info.name, from->port);
     else if (err)
         *ret_text = mem_printf("listener %s cannot listen on %s:%u: %s", info.name, address.host,
-                               from->port, io_error_text(node->options.io));
+                               from->port, io_error_text(node->options.io, err));
     else
         node->listener_count++;
     return err;

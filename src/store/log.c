@@ -240,7 +240,7 @@ enum err log_check(struct log *log, enum err err, const char *what)
         log_dir_fail(log->dir, what);
     else if (!log->failed)
         diag(DIAG_STORE, DIAG_ERROR, "%s failed: %s: %s", log->path->text, what,
-             io_error_text(log->io));
+             io_error_text(log->io, err));
     log->failed = true;
     return ERR_IO;
 }

@@ -93,7 +93,7 @@ void log_dir_run_deletions(struct log_dir *dir, int64_t now_ms)
                                          : remove_folder(dir->dirs->io, deletion->path);
         if (err)
             diag(DIAG_STORE, DIAG_WARN, "%s: deleted files could not be removed: %s",
-                 deletion->path ? deletion->path : dir->path, io_error_text(dir->dirs->io));
+                 deletion->path ? deletion->path : dir->path, io_error_text(dir->dirs->io, err));
         end(deletion);
     }
 }

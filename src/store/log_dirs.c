@@ -86,7 +86,8 @@ static void free_dir(struct log_dir *dir)
     mem_free(dir);
 }
 
-static enum err lock_folder(struct log_dir *dir, char **ret_text)
+/* *ret_refused: why the folder is offline. */
+static enum err lock_folder(struct log_dir *dir, enum err *ret_refused, char **ret_text)
 {
     struct io *io = dir->dirs->io;
     enum err err = make_folder(io, dir->path);
@@ -103,8 +104,9 @@ static enum err lock_folder(struct log_dir *dir, char **ret_text)
     }
     /* A folder that cannot be used goes offline; the others live. */
     if (err && err != ERR_DISK_FULL) {
-        diag(DIAG_STORE, DIAG_ERROR, "log folder %s: %s", dir->path, io_error_text(io));
+        diag(DIAG_STORE, DIAG_ERROR, "log folder %s: %s", dir->path, io_error_text(io, err));
         __atomic_store_n(&dir->online, 0, __ATOMIC_RELEASE);
+        *ret_refused = err;
     }
     return ERR_NONE;
 }
@@ -268,11 +270,12 @@ enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs *
     map_init(&dirs->logs);
     add_folders(dirs);
     dirs->cleaner = cleaner_new(dirs, &options->cleaner);
-    enum err err = ERR_NONE;
+    enum err err = ERR_NONE, refused = ERR_IO;
     for (int i = 0; i < dirs->folder_count && !err; i++)
-        err = lock_folder(dirs->dirs[i], ret_text);
+        err = lock_folder(dirs->dirs[i], &refused, ret_text);
     if (!err && !any_online(dirs)) {
-        *ret_text = mem_printf("None of the log folders can be used: %s", io_error_text(dirs->io));
+        *ret_text =
+            mem_printf("None of the log folders can be used: %s", io_error_text(dirs->io, refused));
         err = ERR_IO;
     }
     if (!err)

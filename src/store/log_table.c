@@ -203,10 +203,11 @@ enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
     if (log_dir_online(dir)) {
         /* A Kafka that starts on this folder before the deletion loads the log once more: without
          * index files it would complain and recover it. What fails here costs just that. */
-        if (log->segment_count &&
-            segment_write_indexes(log->segments[log->segment_count - 1], true))
+        if (log->segment_count)
+            err = segment_write_indexes(log->segments[log->segment_count - 1], true);
+        if (err)
             diag(DIAG_STORE, DIAG_DEBUG, "%s: indexes not written: %s", log->path->text,
-                 io_error_text(dirs->io));
+                 io_error_text(dirs->io, err));
         char *path = log_dir_suffixed_path(dir, log_topic(log), log->partition,
                                            stray ? "-stray" : "-delete");
         err = log_path_rename(log->path, dirs->io, path);

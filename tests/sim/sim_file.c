@@ -6,7 +6,9 @@
 
 enum err sim_failed(struct sim_process *process, enum err error, const char *text)
 {
-    process->error_text = text;
+    int kind = (int)error - (int)ERR_IO;
+    if (kind >= 0 && kind < SIM_ERROR_KINDS)
+        process->error_texts[kind] = text;
     return error;
 }
 

@@ -7,7 +7,13 @@
 #include "os/io_ops.h"
 #include "sim_io.h"
 
-enum { MACHINES_MAX = 254, PAGE_SIZE = 4096, SECTOR_SIZE = 512, FD_FIRST = 3 };
+enum {
+    MACHINES_MAX = 254,
+    PAGE_SIZE = 4096,
+    SECTOR_SIZE = 512,
+    FD_FIRST = 3,
+    SIM_ERROR_KINDS = 16
+};
 
 /* ---- world ------------------------------------------------------------------------------------
  */
@@ -146,7 +152,7 @@ struct sim_process {
     struct list loops;
     struct list jobs; /* of sim_job.link: those that may run */
     int64_t jobs_waiting;
-    const char *error_text;
+    const char *error_texts[SIM_ERROR_KINDS]; /* of the local errors from ERR_IO on */
     struct loop *stop_loop;
     void (*stop)(void *context);
     void *stop_context;

@@ -283,10 +283,12 @@ static void sim_io_close(struct io *io, int fd)
     fd_close(process_of(io), fd);
 }
 
-static const char *sim_error_text(struct io *io)
+static const char *sim_error_text(struct io *io, enum err err)
 {
-    const char *text = process_of(io)->error_text;
-    return text ? text : "Success";
+    int kind = (int)err - (int)ERR_IO;
+    const char *text =
+        kind >= 0 && kind < SIM_ERROR_KINDS ? process_of(io)->error_texts[kind] : NULL;
+    return text ? text : err_name(err);
 }
 
 static enum err sim_on_stop(struct io *io, struct loop *loop, void (*stop)(void *context),

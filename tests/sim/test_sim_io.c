@@ -57,7 +57,7 @@ static void files_and_names(void **state)
     assert_int_equal(io_pread(io, fd, &byte, 1, 4, &size), ERR_NONE); /* open, without a name */
     assert_int_equal(byte, 'o');
     assert_int_equal(io_open(io, "/d/a", IO_READ, &fd), ERR_NOT_FOUND);
-    assert_string_equal(io_error_text(io), "No such file or directory");
+    assert_string_equal(io_error_text(io, ERR_NOT_FOUND), "No such file or directory");
     int lock, other;
     assert_int_equal(io_lock_file(io, "/.lock", &lock), ERR_NONE);
     assert_int_equal(io_lock_file(io, "/.lock", &other), ERR_BUSY);
@@ -267,7 +267,7 @@ static void faults_by_path_and_number(void **state)
     int log = put_file(io, "/x.log", "0123456789"), other = put_file(io, "/x.index", "i");
     assert_int_equal(io_pwrite(io, other, "ii", 2, 0), ERR_NONE);
     assert_int_equal(io_pwrite(io, log, "abcdefghij", 10, 0), ERR_DISK_FULL);
-    assert_string_equal(io_error_text(io), "No space left on device");
+    assert_string_equal(io_error_text(io, ERR_DISK_FULL), "No space left on device");
     assert_int_equal(io_pwrite(io, log, "abcdefghij", 10, 0), ERR_DISK_FULL);
     assert_int_equal(io_pwrite(io, log, "ABCDEFGHIJ", 10, 0), ERR_NONE);
     assert_int_equal(sim_op_calls(m, SIM_WRITE), 6);

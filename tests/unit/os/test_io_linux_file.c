@@ -17,10 +17,14 @@ static void opens_with_flags(void **state)
     int fd = -5;
     assert_int_equal(io_open(f->io, in_folder(f, "a"), IO_READ, &fd), ERR_NOT_FOUND);
     assert_int_equal(fd, -5);
-    assert_string_equal(io_error_text(f->io), "No such file or directory");
+    assert_string_equal(io_error_text(f->io, ERR_NOT_FOUND), "No such file or directory");
     io_close(f->io, open_file(f, "a"));
     assert_int_equal(io_open(f->io, in_folder(f, "a"), IO_WRITE | IO_CREATE | IO_EXCLUSIVE, &fd),
                      ERR_EXISTS);
+    /* Each kind of error keeps its text: what failed is told though other calls failed since. */
+    assert_string_equal(io_error_text(f->io, ERR_NOT_FOUND), "No such file or directory");
+    assert_string_equal(io_error_text(f->io, ERR_EXISTS), "File exists");
+    assert_string_equal(io_error_text(f->io, ERR_CORRUPT), "CORRUPT");
     assert_int_equal(io_open(f->io, in_folder(f, "p"), IO_WRITE | IO_CREATE | IO_PRIVATE, &fd),
                      ERR_NONE);
     io_close(f->io, fd);
@@ -69,7 +73,7 @@ static void maps_a_full_disk(void **state)
     int fd;
     assert_int_equal(io_open(f->io, "/dev/full", IO_WRITE, &fd), ERR_NONE);
     assert_int_equal(io_pwrite(f->io, fd, "x", 1, 0), ERR_DISK_FULL);
-    assert_string_equal(io_error_text(f->io), "No space left on device");
+    assert_string_equal(io_error_text(f->io, ERR_DISK_FULL), "No space left on device");
     io_close(f->io, fd);
 }
 

@@ -136,9 +136,10 @@ static enum err f_lock_file(struct io *io, const char *path, int *fd)
     return io_lock_file(of(io)->inner, path, fd);
 }
 
-static const char *f_error_text(struct io *io)
+static const char *f_error_text(struct io *io, enum err err)
 {
     (void)io;
+    (void)err;
     return "made to fail";
 }
 

@@ -113,9 +113,10 @@ static enum err f_list_dir(struct io *io, const char *path, char ***names, size_
     return io_list_dir(of(io)->inner, path, names, count);
 }
 
-static const char *f_error_text(struct io *io)
+static const char *f_error_text(struct io *io, enum err err)
 {
     (void)io;
+    (void)err;
     return "made to fail";
 }
 
