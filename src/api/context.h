@@ -15,6 +15,7 @@ struct log_dirs;
 struct partition_table;
 struct producer_ids;
 struct quorum;
+struct replica_moves;
 
 struct api_context {
     struct io *io;
@@ -24,6 +25,7 @@ struct api_context {
     struct quorum *quorum;               /* metadata: images and changes (repl/quorum.h) */
     struct partition_table *partitions;  /* partitions this node holds (repl/partition_table.h) */
     struct log_dirs *log_dirs;           /* log folders (store/log_dirs.h) */
+    struct replica_moves *moves;         /* between them (repl/replica_moves.h) */
     struct coordinators *groups;         /* group coordinator (api/coordinators.h) */
     struct coordinators *transactions;   /* transaction coordinator; likewise */
     struct fetch_sessions *sessions;     /* api/fetch_session.h */

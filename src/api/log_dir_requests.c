@@ -1,7 +1,7 @@
-/* DescribeLogDirs and AlterReplicaLogDirs: which folder holds which replica.
+/* DescribeLogDirs and AlterReplicaLogDirs: which folder holds which replica, and which one is to.
  *
- * A folder is named by its absolute path, as Kafka prints it. A replica that is asked to move to
- * the folder where it is stays there, and that is success. */
+ * A folder is named by its absolute path, as Kafka prints it. Moves are begun on the metadata loop
+ * (repl/replica_moves); the answer tells that they were, not that they are over. */
 #include "api/context.h"
 #include "api/families.h"
 #include "api/held.h"
@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "conf/config.h"
 #include "repl/partition_table.h"
+#include "repl/replica_moves.h"
 #include "store/log_dirs.h"
 #include "wire/api.h"
 #include "wire_alter_replica_log_dirs.h"
@@ -22,30 +23,35 @@ struct replica {
     struct partition *partition; /* referenced */
     struct log_dir *dir;
     int64_t size;
+    int64_t lag;    /* of a future one */
+    bool is_future; /* it is being copied to the folder */
 };
 
 /* The reply ends the request's memory, and the references are let go after it. */
 struct replica_list {
     struct replica *items; /* mem_alloc */
-    size_t count;
+    size_t count, capacity;
 };
 
+/* Takes the reference. */
 static void replica_add(struct replica_list *list, struct partition *partition)
 {
-    struct replica *replica = &list->items[list->count];
-    replica->partition = partition;
-    if (partition_size(partition, &replica->size, &replica->dir))
-        list->count++;
-    else
+    struct replica replica = {.partition = partition};
+    if (!partition_size(partition, &replica.size, &replica.dir)) {
         partition_unref(partition); /* its folder is offline */
-}
-
-static size_t asked_count(const struct describe_log_dirs_request *body)
-{
-    size_t count = 0;
-    for (int32_t t = 0; t < body->topics_count; t++)
-        count += (size_t)body->topics[t].partitions_count;
-    return count;
+        return;
+    }
+    list->items = mem_grow(list->items, &list->capacity, list->count, sizeof *list->items);
+    list->items[list->count++] = replica;
+    struct partition_future future;
+    if (!partition_future(partition, &future))
+        return;
+    list->items = mem_grow(list->items, &list->capacity, list->count, sizeof *list->items);
+    list->items[list->count++] = (struct replica){.partition = partition_ref(partition),
+                                                  .dir = future.dir,
+                                                  .size = future.size,
+                                                  .lag = future.lag,
+                                                  .is_future = true};
 }
 
 static void find_replicas(struct request *request, struct replica_list *list)
@@ -55,13 +61,11 @@ static void find_replicas(struct request *request, struct replica_list *list)
     if (body->topics_count < 0) {
         size_t count;
         struct partition **all = partition_table_all(table, &count);
-        list->items = mem_array(count + 1, sizeof *list->items);
         for (size_t i = 0; i < count; i++)
             replica_add(list, all[i]);
         mem_free(all);
         return;
     }
-    list->items = mem_array(asked_count(body) + 1, sizeof *list->items);
     for (int32_t t = 0; t < body->topics_count; t++) {
         for (int32_t i = 0; i < body->topics[t].partitions_count; i++) {
             struct partition *partition =
@@ -78,14 +82,16 @@ static int compare_replicas(const void *a, const void *b)
     int order = slice_cmp(x->partition->topic, y->partition->topic);
     if (order)
         return order;
-    return (x->partition->index > y->partition->index) -
-           (x->partition->index < y->partition->index);
+    order =
+        (x->partition->index > y->partition->index) - (x->partition->index < y->partition->index);
+    return order ? order : x->is_future - y->is_future;
 }
 
 /* By topic and index, each once. */
 static void sort_replicas(struct replica_list *list)
 {
-    qsort(list->items, list->count, sizeof *list->items, compare_replicas);
+    if (list->count)
+        qsort(list->items, list->count, sizeof *list->items, compare_replicas);
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         if (kept > 0 && compare_replicas(&list->items[kept - 1], &list->items[i]) == 0)
@@ -129,6 +135,8 @@ static void add_topics(struct request *request, const struct replica_list *list,
         }
         items->partition_index = replica->partition->index;
         items->partition_size = replica->size;
+        items->offset_lag = replica->lag;
+        items->is_future_key = replica->is_future;
         topic->partitions_count++;
         items++;
     }
@@ -169,7 +177,7 @@ static void describe_log_dirs(struct request *request)
 {
     struct describe_log_dirs_response *response = request_response(request);
     struct log_dirs *dirs = request->context->log_dirs;
-    struct replica_list list = {NULL, 0};
+    struct replica_list list = {0};
     find_replicas(request, &list);
     sort_replicas(&list);
     struct describe_log_dirs_response_describe_log_dirs_result *results =
@@ -193,54 +201,98 @@ static struct log_dir *find_dir(struct log_dirs *dirs, struct slice path)
     return NULL;
 }
 
-/* What Kafka checks, in its order: the folder, then the replica. */
-static enum err move_replica(struct request *request, struct slice path, struct slice topic,
-                             int32_t index)
+struct alteration {
+    struct replica_moves_op op;
+    struct request *request;
+    struct alter_replica_log_dirs_response *response;
+    int16_t **codes; /* where the result of each item goes */
+    struct replica_moves_item *items;
+};
+
+/* What Kafka checks, in its order: the folder, then the replica. What passes becomes an item. */
+static enum err look_at(struct alteration *alteration, struct slice path, struct slice topic,
+                        int32_t index, int16_t *ret_code)
 {
-    struct log_dir *to = find_dir(request->context->log_dirs, path);
+    struct api_context *context = alteration->request->context;
+    struct log_dir *to = find_dir(context->log_dirs, path);
     if (!to)
         return ERR_LOG_DIR_NOT_FOUND;
     if (!log_dir_online(to))
         return ERR_KAFKA_STORAGE_ERROR;
     struct partition *partition;
-    enum err err = held_find(request->context, topic, NULL, index, &partition);
-    if (err)
+    enum err err = held_find(context, topic, NULL, index, &partition);
+    if (err) {
+        if (err == ERR_UNKNOWN_TOPIC_OR_PARTITION)
+            log_dirs_wish(context->log_dirs, to, topic, index); /* for when it is made */
         return err;
-    struct log_dir *now;
-    int64_t size;
-    if (!partition_size(partition, &size, &now))
-        err = ERR_KAFKA_STORAGE_ERROR;
-    else if (now != to)
-        err = ERR_INVALID_REQUEST; /* moving is not served: see docs/COMPATIBILITY.md */
-    partition_unref(partition);
-    return err;
+    }
+    int32_t at = alteration->op.count++;
+    alteration->items[at] = (struct replica_moves_item){.partition = partition, .dir = to};
+    alteration->codes[at] = ret_code;
+    return ERR_NONE;
+}
+
+/* Metadata loop. */
+static void altered(struct replica_moves_op *op)
+{
+    struct alteration *alteration = LIST_ITEM(op, struct alteration, op);
+    for (int32_t i = 0; i < op->count; i++) {
+        *alteration->codes[i] = err_to_wire(op->items[i].err);
+        partition_unref(op->items[i].partition);
+    }
+    request_reply(alteration->request, alteration->response);
+}
+
+static int32_t count_partitions(const struct alter_replica_log_dirs_request *body,
+                                int32_t *ret_topics)
+{
+    int32_t count = 0;
+    *ret_topics = 0;
+    for (int32_t d = 0; d < body->dirs_count; d++) {
+        *ret_topics += body->dirs[d].topics_count;
+        for (int32_t t = 0; t < body->dirs[d].topics_count; t++)
+            count += body->dirs[d].topics[t].partitions_count;
+    }
+    return count;
+}
+
+static void look_at_topic(
+    struct alteration *alteration, struct slice path,
+    const struct alter_replica_log_dirs_request_alter_replica_log_dir_topic *from,
+    struct alter_replica_log_dirs_response_alter_replica_log_dir_topic_result *to)
+{
+    to->topic_name = from->name;
+    struct alter_replica_log_dirs_response_alter_replica_log_dir_partition_result *items =
+        alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_partitions_new(
+            &alteration->request->arena, to, from->partitions_count);
+    for (int32_t i = 0; i < from->partitions_count; i++) {
+        items[i].partition_index = from->partitions[i];
+        items[i].error_code = err_to_wire(
+            look_at(alteration, path, from->name, from->partitions[i], &items[i].error_code));
+    }
 }
 
 static void alter_replica_log_dirs(struct request *request)
 {
     const struct alter_replica_log_dirs_request *body = request->body;
-    struct alter_replica_log_dirs_response *response = request_response(request);
-    int32_t count = 0;
-    for (int32_t d = 0; d < body->dirs_count; d++)
-        count += body->dirs[d].topics_count;
+    struct arena *arena = &request->arena;
+    int32_t topic_count;
+    size_t count = (size_t)count_partitions(body, &topic_count);
+    struct alteration *alteration = arena_alloc(arena, sizeof *alteration);
+    *alteration = (struct alteration){.request = request, .response = request_response(request)};
+    alteration->codes = arena_array(arena, count, sizeof *alteration->codes);
+    alteration->items = arena_array(arena, count, sizeof *alteration->items);
     struct alter_replica_log_dirs_response_alter_replica_log_dir_topic_result *to =
-        alter_replica_log_dirs_response_results_new(&request->arena, response, count);
-    for (int32_t d = 0; d < body->dirs_count; d++) {
-        for (int32_t t = 0; t < body->dirs[d].topics_count; t++, to++) {
-            const struct alter_replica_log_dirs_request_alter_replica_log_dir_topic *from =
-                &body->dirs[d].topics[t];
-            to->topic_name = from->name;
-            struct alter_replica_log_dirs_response_alter_replica_log_dir_partition_result *items =
-                alter_replica_log_dirs_response_alter_replica_log_dir_topic_result_partitions_new(
-                    &request->arena, to, from->partitions_count);
-            for (int32_t i = 0; i < from->partitions_count; i++) {
-                items[i].partition_index = from->partitions[i];
-                items[i].error_code = err_to_wire(
-                    move_replica(request, body->dirs[d].path, from->name, from->partitions[i]));
-            }
-        }
-    }
-    request_reply(request, response);
+        alter_replica_log_dirs_response_results_new(arena, alteration->response, topic_count);
+    for (int32_t d = 0; d < body->dirs_count; d++)
+        for (int32_t t = 0; t < body->dirs[d].topics_count; t++)
+            look_at_topic(alteration, body->dirs[d].path, &body->dirs[d].topics[t], to++);
+    alteration->op.items = alteration->items;
+    alteration->op.done = altered;
+    if (alteration->op.count)
+        replica_moves_submit(request->context->moves, &alteration->op);
+    else
+        request_reply(request, alteration->response);
 }
 
 API_FAMILY(api_log_dirs, {WIRE_API_DESCRIBE_LOG_DIRS, API_BROKER, describe_log_dirs},

@@ -177,8 +177,11 @@ static void flush_run(struct io_job *job)
     struct list woken;
     list_init(&woken);
     lock_take(&partition->lock);
-    enum err err = log_flush_finish(partition->log, &partition->flush);
-    partition->flushing = false;
+    struct log *log = partition->flush_stale ? NULL : partition->log;
+    enum err err = log_flush_finish(log, &partition->flush);
+    if (partition->flush_stale)
+        err = ERR_NONE; /* what that log did is nobody's concern any more */
+    partition->flushing = partition->flush_stale = false;
     if (err)
         watch_all(&partition->watches, &woken); /* the folder failed: nobody waits for it */
     else if (partition->log && partition->leading)

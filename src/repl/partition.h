@@ -38,6 +38,11 @@ struct partition {
     struct topic_config config;
     struct watch_set watches;
     bool flushing;
+    bool flush_stale;         /* the log of the flush under way was replaced */
+    struct log *future;       /* a copy that is made in another folder; NULL: none */
+    struct lock *future_lock; /* of class LOCK_FUTURE, taken inside `lock`; covers `future` */
+
+    struct replica_move *move; /* repl/replica_moves; metadata loop */
 
     atomic_bool gone; /* deleted, or moved away: look it up again. Any thread, no lock */
 
@@ -186,6 +191,36 @@ struct log_producer *partition_producers(struct partition *partition, struct are
 
 /* Size and folder for DescribeLogDirs; false when offline. */
 bool partition_size(struct partition *partition, int64_t *ret_size, struct log_dir **ret_dir);
+
+/* ---- moving to another folder (repl/partition_move.c) -----------------------------------------
+ */
+
+/* `future` is being made by a copier that alone writes to it; both NULL: no more. The future's lock
+ * is that of its attachment. */
+void partition_set_future(struct partition *partition, struct log *future, struct lock *lock);
+
+/* As DescribeLogDirs tells it; false when there is none. */
+struct partition_future {
+    int64_t size, lag;
+    struct log_dir *dir;
+};
+bool partition_future(struct partition *partition, struct partition_future *ret_future);
+
+/* For the copier: ERR_CLOSED when `future` is no longer that of the partition. */
+struct log_copy;
+/* log_copy_begin. */
+enum err partition_copy_begin(struct partition *partition, struct log *future);
+/* log_copy_prepare. */
+enum err partition_copy_prepare(struct partition *partition, struct log *future, int64_t offset,
+                                size_t size_max, struct log_copy *ret_copy);
+/* True when what `future` has is the beginning of what the partition's log has, as far as leader
+ * epochs tell: for one that a start found. */
+bool partition_copy_agrees(struct partition *partition, struct log *future);
+/* Copies the rest and puts `future` in the place of the log; *ret_replaced is the old one
+ * (log_dirs_discard). Blocks the partition for a moment: names, and with flush.messages=1 the last
+ * bytes, are made durable under its lock. ERR_AGAIN when too much is missing for that. */
+enum err partition_replace_log(struct partition *partition, struct log_dirs *dirs,
+                               struct log *future, struct log **ret_replaced);
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 #include "conf/config.h"
 #include "repl/partition_table.h"
 #include "repl/quorum.h"
+#include "repl/replica_moves.h"
 #include "server/node_internal.h"
 
 static void run_stop(struct loop_task *task)
@@ -41,6 +42,7 @@ static void free_services(struct node *node)
     coordinators_free(context->transactions);
     if (context->quorum)
         quorum_close(context->quorum);
+    replica_moves_free(context->moves);
     log_dirs_free(context->log_dirs);
 }
 

@@ -265,6 +265,22 @@ static void build_services(struct node *node)
     };
 }
 
+static void build_moves(struct node *node)
+{
+    struct api_context *context = &node->context;
+    struct replica_moves_options options = {
+        .io = context->io,
+        .loop = node->meta_loop,
+        .dirs = context->log_dirs,
+        .quorum = context->quorum,
+        .node_id = context->node_id,
+        .busy_count = &context->flush_count,
+    };
+    context->moves = replica_moves_new(&options);
+    struct replica_moves_config config = settings_moves(node->static_config);
+    replica_moves_configure(context->moves, &config);
+}
+
 enum err node_build(struct node *node, char **ret_text)
 {
     node->file_limit = io_raise_file_limit(node->options.io);
@@ -284,6 +300,7 @@ enum err node_build(struct node *node, char **ret_text)
         return err;
     node->context.producer_ids =
         producer_ids_new(node->context.quorum, node->context.node_id, node->meta_loop);
+    build_moves(node);
     return ERR_NONE;
 }
 

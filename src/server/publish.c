@@ -13,6 +13,7 @@
 #include "os/diag.h"
 #include "repl/partition_table.h"
 #include "repl/quorum.h"
+#include "repl/replica_moves.h"
 #include "server/publish_log.h"
 #include "server/settings.h"
 
@@ -79,6 +80,8 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     net_configure(publisher->net, &net);
     struct cleaner_config cleaner = settings_cleaner(config);
     log_dirs_configure_cleaner(context->log_dirs, &cleaner);
+    struct replica_moves_config moves = settings_moves(config);
+    replica_moves_configure(context->moves, &moves);
     retire(publisher, before);
     return true;
 }
@@ -122,6 +125,7 @@ static void drop_partition(struct publisher *publisher, const struct meta_topic 
     struct coordinators *coordinators = coordinators_of(context, topic->name);
     if (coordinators)
         coordinators_resign(coordinators, index);
+    replica_moves_forget(context->moves, partition);
     struct log *log = partition_take_log(partition, ERR_UNKNOWN_TOPIC_OR_PARTITION);
     if (log) {
         enum err err = log_dirs_delete(context->log_dirs, log, false);
@@ -346,11 +350,14 @@ void publish_image(struct publisher *publisher, const struct meta_image *old,
     if (config_changed || transaction_version_changed(old, new))
         publish_coordinators(publisher, new);
     publish_deletions(publisher, old, new);
+    if (publisher->is_first)
+        publish_promote_futures(publisher->context, new);
     publish_topics(publisher, old, new);
     publish_topic_configs(publisher, old, new, config_changed);
     if (publisher->is_first) {
         publisher->is_first = false;
         publish_strays(publisher->context, new);
+        publish_resume_futures(publisher->context);
     }
 }
 
@@ -360,6 +367,7 @@ void publish_nothing(struct publisher *publisher)
     loop_timer_cancel(publisher->meta_loop, &publisher->retry);
     coordinators_resign_all(context->transactions); /* they write to what the others hold */
     coordinators_resign_all(context->groups);
+    replica_moves_stop(context->moves);
     size_t count;
     struct partition **all = partition_table_all(context->partitions, &count);
     for (size_t i = 0; i < count; i++) {

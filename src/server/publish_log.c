@@ -9,7 +9,9 @@
 
 #include "base/mem.h"
 #include "os/diag.h"
+#include "repl/partition_table.h"
 #include "repl/quorum.h"
+#include "repl/replica_moves.h"
 
 static struct log_dir *find_dir(struct log_dirs *dirs, const struct uuid *id)
 {
@@ -88,7 +90,7 @@ struct partition *publish_new_partition(struct publish_walk *walk, int32_t index
         if (watermark >= 0)
             partition_restore_watermark(partition, watermark);
     }
-    if (log && !dir)
+    if (log && !uuid_eq(log_dir_id(log_dir_of(log)), &wanted))
         note_assignment(walk, index, log);
     return partition;
 }
@@ -139,37 +141,117 @@ void publish_assign(struct api_context *context, struct loop *loop,
 
 /* ---- strays ---- */
 
-struct stray_search {
+struct log_search {
     struct api_context *context;
     const struct meta_image *image;
-    struct log **strays;
+    struct log **logs;
     size_t count, capacity;
 };
 
+static void note(struct log_search *search, struct log *log)
+{
+    search->logs = mem_grow(search->logs, &search->capacity, search->count, sizeof(struct log *));
+    search->logs[search->count++] = log;
+}
+
+/* The partition that a log is of. The folder of a future has a topic's name cut short, if it is
+ * long, and counts by the id in it. */
+static const struct meta_partition *partition_of(const struct meta_image *image,
+                                                 const struct log *log,
+                                                 const struct meta_topic **ret_topic)
+{
+    struct uuid id;
+    const struct meta_topic *topic = NULL;
+    if (!log_is_future(log))
+        topic = meta_image_topic(image, log_topic(log));
+    else if (log_topic_id(log, &id))
+        topic = meta_image_topic_by_id(image, &id);
+    *ret_topic = topic;
+    return topic ? meta_topic_partition(topic, log_partition(log)) : NULL;
+}
+
 static void find_stray(void *data, struct log *log)
 {
-    struct stray_search *search = data;
-    const struct meta_topic *topic = meta_image_topic(search->image, log_topic(log));
-    const struct meta_partition *partition =
-        topic ? meta_topic_partition(topic, log_partition(log)) : NULL;
-    if (partition && meta_partition_has_replica(partition, search->context->node_id))
-        return;
-    search->strays =
-        mem_grow(search->strays, &search->capacity, search->count, sizeof(struct log *));
-    search->strays[search->count++] = log;
+    struct log_search *search = data;
+    const struct meta_topic *topic;
+    const struct meta_partition *partition = partition_of(search->image, log, &topic);
+    if (!partition || !meta_partition_has_replica(partition, search->context->node_id))
+        note(search, log);
 }
 
 void publish_strays(struct api_context *context, const struct meta_image *image)
 {
-    struct stray_search search = {.context = context, .image = image};
+    struct log_search search = {.context = context, .image = image};
     log_dirs_each(context->log_dirs, find_stray, &search);
     for (size_t i = 0; i < search.count; i++) {
-        struct log *log = search.strays[i];
-        diag(DIAG_SERVER, DIAG_WARN, "%.*s-%d is not in the cluster's metadata: set aside",
-             SLICE_FMT(log_topic(log)), log_partition(log));
+        struct log *log = search.logs[i];
+        diag(DIAG_SERVER, DIAG_WARN, "%s is not in the cluster's metadata: set aside",
+             log_path(log));
         enum err err = log_dirs_delete(context->log_dirs, log, true);
         if (err)
             diag(DIAG_SERVER, DIAG_ERROR, "it could not be renamed: %s", err_name(err));
     }
-    mem_free(search.strays);
+    mem_free(search.logs);
+}
+
+/* ---- futures ---- */
+
+static void find_future(void *data, struct log *log)
+{
+    if (log_is_future(log))
+        note(data, log);
+}
+
+/* True when the replica's log is lost but for the future: it is the controller's wish that the
+ * replica is there, or no other folder can hold it. */
+static bool takes_place(struct api_context *context, const struct meta_partition *partition,
+                        const struct log *future)
+{
+    struct uuid wanted = meta_partition_directory(partition, context->node_id);
+    const struct log_dir *dir = find_dir(context->log_dirs, &wanted);
+    if (dir)
+        return log_dir_online(dir);
+    for (int i = 0; i < log_dirs_count(context->log_dirs); i++)
+        if (!log_dir_online(log_dirs_at(context->log_dirs, i)))
+            return false;
+    return log_dir_online(log_dir_of(future));
+}
+
+void publish_promote_futures(struct api_context *context, const struct meta_image *image)
+{
+    struct log_search search = {.context = context, .image = image};
+    log_dirs_each(context->log_dirs, find_future, &search);
+    for (size_t i = 0; i < search.count; i++) {
+        struct log *log = search.logs[i];
+        const struct meta_topic *topic;
+        const struct meta_partition *partition = partition_of(image, log, &topic);
+        if (!partition || log_dirs_get(context->log_dirs, topic->name, log_partition(log)) ||
+            !takes_place(context, partition, log))
+            continue;
+        diag(DIAG_SERVER, DIAG_WARN, "%s takes the place of %.*s-%d, which is in no other folder",
+             log_path(log), SLICE_FMT(topic->name), log_partition(log));
+        log_dirs_lock(context->log_dirs);
+        enum err err = log_dirs_replace(context->log_dirs, topic->name, NULL, log);
+        log_dirs_unlock(context->log_dirs);
+        if (err)
+            diag(DIAG_SERVER, DIAG_ERROR, "it could not be renamed: %s", err_name(err));
+    }
+    mem_free(search.logs);
+}
+
+void publish_resume_futures(struct api_context *context)
+{
+    struct log_search search = {.context = context};
+    log_dirs_each(context->log_dirs, find_future, &search);
+    for (size_t i = 0; i < search.count; i++) {
+        struct uuid id;
+        if (!log_topic_id(search.logs[i], &id))
+            continue;
+        struct partition *partition =
+            partition_table_get_id(context->partitions, &id, log_partition(search.logs[i]));
+        if (partition && partition->log)
+            replica_moves_resume(context->moves, partition, search.logs[i]);
+        partition_unref(partition);
+    }
+    mem_free(search.logs);
 }

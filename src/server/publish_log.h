@@ -38,6 +38,12 @@ struct partition *publish_new_partition(struct publish_walk *walk, int32_t index
 void publish_assign(struct api_context *context, struct loop *loop,
                     struct publish_assignments *assignments);
 
+/* Futures whose partition has no log in a folder that is online take its place: a crash in the
+ * midst of a move left them so. Before the partitions are made. */
+void publish_promote_futures(struct api_context *context, const struct meta_image *image);
+/* The others go on being filled. After the strays went. */
+void publish_resume_futures(struct api_context *context);
+
 /* Renames logs that no topic of the image has here (deleted while this node was down). */
 void publish_strays(struct api_context *context, const struct meta_image *image);
 

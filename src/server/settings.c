@@ -90,6 +90,19 @@ void settings_log_dirs(const struct config *config, struct log_dirs_options *opt
     options->cleaner = settings_cleaner(config);
 }
 
+struct replica_moves_config settings_moves(const struct config *config)
+{
+    return (struct replica_moves_config){
+        .threads = config_is_null(config, BROKER_KEY_NUM_REPLICA_ALTER_LOG_DIRS_THREADS)
+                       ? 0
+                       : int32_of(config, BROKER_KEY_NUM_REPLICA_ALTER_LOG_DIRS_THREADS),
+        .rate = config_int(config, BROKER_KEY_REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND),
+        .pause_ms_max =
+            1000 * config_int(config, BROKER_KEY_ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_NUM) *
+            config_int(config, BROKER_KEY_ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_SIZE_SECONDS),
+    };
+}
+
 int settings_loop_count(const struct config *config, struct io *io)
 {
     if (config_is_static(config, BROKER_KEY_NUM_NETWORK_THREADS))

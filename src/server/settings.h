@@ -6,6 +6,7 @@
 #include "conf/topic_config.h"
 #include "coord/runtime.h"
 #include "net/net.h"
+#include "repl/replica_moves.h"
 #include "store/log_dirs.h"
 
 struct meta_image;
@@ -17,6 +18,7 @@ struct coord_config settings_coord(const struct config *config, const struct met
 /* Times and sizes; paths, ids and callbacks are the node's. */
 struct cleaner_config settings_cleaner(const struct config *config);
 void settings_log_dirs(const struct config *config, struct log_dirs_options *options);
+struct replica_moves_config settings_moves(const struct config *config);
 /* Loops that serve connections. */
 int settings_loop_count(const struct config *config, struct io *io);
 

@@ -258,6 +258,11 @@ int64_t log_end(const struct log *log)
     return log->end;
 }
 
+int64_t log_base(const struct log *log)
+{
+    return log->segments[0]->base;
+}
+
 int64_t log_high_watermark(const struct log *log)
 {
     return log->high_watermark;

@@ -118,6 +118,7 @@ bool log_failed(const struct log *log);
 
 int64_t log_start(const struct log *log); /* log start offset */
 int64_t log_end(const struct log *log);   /* LEO */
+int64_t log_base(const struct log *log);  /* of the oldest segment, at or below the log start */
 int64_t log_high_watermark(const struct log *log);
 /* First offset not known to be flushed. */
 int64_t log_recovery_point(const struct log *log);

@@ -16,12 +16,16 @@
 #include "store/producer_snapshot.h"
 #include "store/txn_index.h"
 
+enum { READ_MIN = 4096 }; /* a batch's head at least */
+
 enum err log_copy_begin(struct log *source, struct log *target)
 {
     int64_t base = source->segments[0]->base;
     enum err err = ERR_NONE;
     if (target->segment_count != 1 || log_active(target)->base != base || log_active(target)->size)
         err = log_truncate_fully(target, base);
+    /* What the cleaner does from now on may have been copied before. */
+    target->first_dirty = source->first_dirty;
     for (uint32_t i = 0; i < source->snapshot_count && !err; i++) {
         if (source->snapshots[i] != base)
             continue;
@@ -55,6 +59,8 @@ enum err log_copy_prepare(struct log *source, int64_t offset, size_t size_max,
 {
     if (log_failed(source) || source->closed)
         return ERR_KAFKA_STORAGE_ERROR;
+    if (size_max < READ_MIN)
+        size_max = READ_MIN;
     struct log_copy copy = {
         .io = source->io,
         .size_max = size_max,
@@ -251,6 +257,9 @@ void log_copy_take_over(struct log *log, struct log *from)
     struct producer_state producers = log->producers;
     log->producers = from->producers;
     from->producers = producers;
+    struct verifications verifications = log->verifications;
+    log->verifications = from->verifications;
+    from->verifications = verifications;
     /* Of epochs that saw no batch only the source knows. */
     leader_epochs_clear(&log->epochs);
     for (uint32_t i = 0; i < from->epochs.count; i++)
@@ -258,13 +267,9 @@ void log_copy_take_over(struct log *log, struct log *from)
                             from->epochs.entries[i].offset_first);
     log->epochs.last_is_empty = from->epochs.last_is_empty;
     log->epochs.version++;
-    struct verifications verifications = log->verifications;
-    log->verifications = from->verifications;
-    from->verifications = verifications;
     log->config = from->config;
     log->jitter_ms = from->jitter_ms;
     log->high_watermark = from->high_watermark;
-    log->first_dirty = from->first_dirty;
     log->uncleanable = from->uncleanable;
     if (from->start > log->start) {
         log->start = from->start;

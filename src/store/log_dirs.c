@@ -268,6 +268,7 @@ enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs *
         dirs->cluster_id = slice_to_cstr(options->cluster_id);
     lock_init(&dirs->table_lock, LOCK_TABLE);
     map_init(&dirs->logs);
+    map_init(&dirs->wishes);
     add_folders(dirs);
     dirs->cleaner = cleaner_new(dirs, &options->cleaner);
     enum err err = ERR_NONE, refused = ERR_IO;
@@ -306,6 +307,9 @@ void log_dirs_free(struct log_dirs *dirs)
     for (size_t i = 0; i < map_count(&dirs->logs); i++)
         log_free(map_at(&dirs->logs, i));
     map_fini(&dirs->logs);
+    for (size_t i = 0; i < map_count(&dirs->wishes); i++)
+        mem_free(map_at(&dirs->wishes, i));
+    map_fini(&dirs->wishes);
     for (int i = 0; i < dirs->folder_count; i++)
         free_dir(dirs->dirs[i]);
     mem_free(dirs->dirs);

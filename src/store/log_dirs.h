@@ -101,7 +101,14 @@ void log_dirs_stop(struct log_dirs *dirs, struct loop *loop, struct log_dirs_sto
 /* NULL when there is none. The log stays valid until log_dirs_delete or log_dirs_free. */
 struct log *log_dirs_get(struct log_dirs *dirs, struct slice topic, int32_t partition);
 
-/* The log, created if absent: in `dir`, or with NULL in the online folder with the fewest logs.
+/* Wishes that the log, if it is made without a folder being named, be made in `dir`. Forgotten once
+ * it is made, and at the end; of at most LOG_DIRS_WISHES_MAX logs, further ones are not heard. */
+enum { LOG_DIRS_WISHES_MAX = 10000 };
+void log_dirs_wish(struct log_dirs *dirs, struct log_dir *dir, struct slice topic,
+                   int32_t partition);
+
+/* The log, created if absent: in `dir`, or with NULL where it was wished for (log_dirs_wish), else
+ * in the online folder with the fewest logs.
  * Creates the folder and partition.metadata. ERR_KAFKA_STORAGE_ERROR when no folder is online. */
 enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slice topic,
                          int32_t partition, const struct uuid *topic_id,

@@ -23,6 +23,11 @@ struct log_deletion {
     char *path;
 };
 
+struct log_wish {
+    struct log_dir *dir;
+    char name[]; /* the key */
+};
+
 struct log_dir {
     struct log_dirs *dirs;
     char *path;
@@ -60,7 +65,8 @@ struct log_dirs {
     struct log_dirs_options options;
     struct file_cache *cache;
     struct lock table_lock;
-    struct map logs; /* name -> struct log */
+    struct map logs;   /* name -> struct log */
+    struct map wishes; /* name -> struct log_wish */
     struct log_dir **dirs;
     int dir_count; /* of log.dirs; the metadata folder may come after them */
     int folder_count;

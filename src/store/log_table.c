@@ -90,6 +90,33 @@ static struct log_dir *emptiest(struct log_dirs *dirs)
     return best;
 }
 
+/* Table lock held. NULL: none, or it is offline. */
+static struct log_dir *take_wish(struct log_dirs *dirs, struct slice name)
+{
+    struct log_wish *wish = map_remove(&dirs->wishes, name);
+    struct log_dir *dir = wish && log_dir_online(wish->dir) ? wish->dir : NULL;
+    mem_free(wish);
+    return dir;
+}
+
+void log_dirs_wish(struct log_dirs *dirs, struct log_dir *dir, struct slice topic,
+                   int32_t partition)
+{
+    char text[NAME_MAX_SIZE];
+    struct slice name = name_of(topic, partition, text);
+    if (!name.size)
+        return;
+    lock_take(&dirs->table_lock);
+    mem_free(map_remove(&dirs->wishes, name));
+    if (map_count(&dirs->wishes) < LOG_DIRS_WISHES_MAX) {
+        struct log_wish *wish = mem_alloc(sizeof *wish + name.size);
+        wish->dir = dir;
+        memcpy(wish->name, name.data, name.size);
+        map_put(&dirs->wishes, slice_of(wish->name, name.size), wish);
+    }
+    lock_release(&dirs->table_lock);
+}
+
 /* A folder begun and not finished would be found at the next start, beside the log that was then
  * made elsewhere. */
 static void remove_begun(struct log_dir *dir, const char *path)
@@ -138,9 +165,11 @@ enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slic
         *ret_log = log;
         return ERR_NONE;
     }
+    char text[NAME_MAX_SIZE];
     lock_take(&dirs->table_lock);
+    struct log_dir *wished = take_wish(dirs, name_of(topic, partition, text));
     if (!dir)
-        dir = emptiest(dirs);
+        dir = wished ? wished : emptiest(dirs);
     if (dir)
         dir->log_count++; /* counted early, so that creations side by side spread */
     lock_release(&dirs->table_lock);

@@ -24,6 +24,23 @@ static void logs_spread_over_folders(void **state)
     dirs_end(&x);
 }
 
+/* Where a log is wished for it is made, once. */
+static void wishes_come_true(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 2);
+    dirs_open(&x);
+    log_dirs_wish(x.dirs, log_dirs_at(x.dirs, 0), SLICE_LIT("t"), 1);
+    log_dirs_wish(x.dirs, log_dirs_at(x.dirs, 1), SLICE_LIT("t"), 1);
+    log_dirs_wish(x.dirs, log_dirs_at(x.dirs, 1), SLICE_LIT("t"), 2);
+    for (int i = 1; i <= 2; i++)
+        assert_ptr_equal(log_dir_of(dirs_create(&x, "t", i)), log_dirs_at(x.dirs, 1));
+    assert_ptr_equal(log_dir_of(dirs_create(&x, "t", 3)), log_dirs_at(x.dirs, 0));
+    for (int i = 0; i < LOG_DIRS_WISHES_MAX + 5; i++)
+        log_dirs_wish(x.dirs, log_dirs_at(x.dirs, 1), SLICE_LIT("many"), i);
+    dirs_end(&x);
+}
+
 static void detached_logs_are_left_alone(void **state)
 {
     struct dirs_fixture x;
@@ -60,6 +77,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(logs_spread_over_folders),
+        STORE_TEST(wishes_come_true),
         STORE_TEST(detached_logs_are_left_alone),
         STORE_TEST(long_names_are_cut),
     };
