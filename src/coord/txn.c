@@ -185,14 +185,15 @@ struct txn_view *txn_prepare(const struct txn_view *view, bool commit, int16_t c
     return next;
 }
 
-struct txn_view *txn_fence(const struct txn_view *view, int16_t transaction_version, int64_t now_ms)
+struct txn_view *txn_fence(const struct txn_view *view, int16_t transaction_version,
+                           int64_t producer_id_next, int64_t now_ms)
 {
     ENSURE_CMP(view->status, ==, TXN_ONGOING);
     struct txn_view *next = next_of(view, TXN_PREPARE_ABORT, now_ms);
     bool bumps_always = transaction_version >= TXN_VERSION_EPOCH_BUMP;
     next->epoch = epoch_above(view->epoch);
     next->epoch_last = bumps_always ? view->epoch : TXN_NO_EPOCH;
-    next->producer_id_next = TXN_NO_PRODUCER_ID;
+    next->producer_id_next = producer_id_next;
     next->client_version = bumps_always ? transaction_version : 0;
     return next;
 }

@@ -118,9 +118,10 @@ struct txn_view *txn_extend(const struct txn_view *view, int16_t client_version,
 struct txn_view *txn_prepare(const struct txn_view *view, bool commit, int16_t client_version,
                              int64_t producer_id_next, int64_t now_ms);
 
-/* The coordinator aborts an Ongoing one by itself and fences its producer. */
+/* The coordinator aborts an Ongoing one by itself and fences its producer. producer_id_next as in
+ * txn_prepare. */
 struct txn_view *txn_fence(const struct txn_view *view, int16_t transaction_version,
-                           int64_t now_ms);
+                           int64_t producer_id_next, int64_t now_ms);
 
 /* All markers of a Prepare are written. */
 struct txn_view *txn_complete(const struct txn_view *view, int64_t now_ms);

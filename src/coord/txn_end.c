@@ -69,6 +69,8 @@ static enum err decide_bumping(const struct txn *txn, const struct end_txn_reque
         return ERR_INVALID_PRODUCER_ID_MAPPING;
     if (!is_current && !(is_complete && repeated))
         return ERR_PRODUCER_FENCED;
+    if (view->epoch == TXN_EPOCH_MAX)
+        return ERR_PRODUCER_FENCED; /* aborted by time at its last epoch: nobody goes on from it */
     return check_status(view, request->committed, repeated, true, ret_step);
 }
 

@@ -55,8 +55,8 @@ static enum err decide_idle(const struct txn_view *view, const struct init_expec
 {
     if (!txn_epoch_exhausted(view->epoch))
         return txn_bump(view, expected->epoch, timeout_ms, now_ms, ret_next);
-    if (expected->given && expected->epoch != view->epoch)
-        return ERR_UNKNOWN_SERVER_ERROR; /* as Kafka, which fails on an epoch it cannot bump */
+    if (expected->given && expected->epoch != view->epoch) /* Kafka fails on what it cannot bump */
+        return view->epoch == TXN_EPOCH_MAX ? ERR_PRODUCER_FENCED : ERR_UNKNOWN_SERVER_ERROR;
     if (producer_id < 0)
         return ERR_AGAIN;
     *ret_next = txn_rotate(view, producer_id, expected->given, timeout_ms, now_ms);
@@ -83,7 +83,11 @@ static enum err decide(const struct coord_shard *shard, const struct txn *txn,
         return ERR_PRODUCER_FENCED;
     if (txn_is_idle(txn->view))
         return decide_idle(txn->view, expected, timeout_ms, producer_id, now_ms, ret_next);
-    *ret_next = txn_fence(txn->view, shard->config.transaction_version, now_ms);
+    int16_t version = shard->config.transaction_version;
+    bool rotates = version >= TXN_VERSION_EPOCH_BUMP && txn_epoch_exhausted(txn->view->epoch);
+    if (rotates && producer_id < 0)
+        return ERR_AGAIN;
+    *ret_next = txn_fence(txn->view, version, rotates ? producer_id : TXN_NO_PRODUCER_ID, now_ms);
     return ERR_NONE;
 }
 

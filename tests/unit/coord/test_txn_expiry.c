@@ -46,6 +46,31 @@ static void test_timeout_in_version_1(void **state)
     trace_free(t);
 }
 
+/* At the last epoch an abort by time spends the producer id. */
+static void test_timeout_at_the_last_epoch(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    for (int i = 0; i <= TXN_EPOCH_EXHAUSTED; i++)
+        init(t, "x");
+    add(t, "x", 1000, 32766, "t", 0);
+    buf_clear(&t->lines);
+    wait_ms(t, 70000);
+    markers_done(t);
+    describe(t, "x");
+    end(t, "x", 1000, 32766, false);
+    end(t, "x", 1000, 32767, false);
+    end_v1(t, "x", 1000, 32766, false);
+    add(t, "x", 1000, 32766, "t", 0);
+    init_as(t, "x", 1000, 32766);
+    init(t, "x");
+    expect(t, "markers x abort 1000/32767 epoch 5 v2 t-0\n"
+              "x CompleteAbort 1000/32767 timeout 60000 start 0\n"
+              "end PRODUCER_FENCED\nend PRODUCER_FENCED\nend PRODUCER_FENCED\n"
+              "add PRODUCER_FENCED\ninit PRODUCER_FENCED\ninit 1001/0\n");
+    trace_free(t);
+}
+
 static void test_who_is_not_timed_out(void **state)
 {
     (void)state;
@@ -217,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_timeout_in_version_1),
+        cmocka_unit_test(test_timeout_at_the_last_epoch),
         cmocka_unit_test(test_who_is_not_timed_out),
         cmocka_unit_test(test_timeout_not_written),
         cmocka_unit_test(test_timeout_after_a_restart),

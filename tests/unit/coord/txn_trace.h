@@ -18,6 +18,7 @@
 #include "coord/transactions.h"
 #include "coord/txn_record.h"
 #include "record/batch.h"
+#include "record/builder.h"
 #include "record/records.h"
 #include "wire/codec.h"
 #include "wire_add_offsets_to_txn.h"

@@ -1,0 +1,190 @@
+/* DescribeTransactions and ListTransactions: committed state, filters, shards together. */
+#include "txn_trace.h"
+
+/* "list [error] <id>:<producer id>:<state> ... [unknown <state> ...]", sorted as they come. */
+static void list(struct trace *t, const struct list_transactions_request *request)
+{
+    struct list_transactions_response r;
+    coord_transactions_list_begin(request, &t->arena, &r);
+    coord_transactions_list(t->shard, &t->event, request, &t->arena, &r);
+    buf_printf(&t->lines, "list");
+    if (r.error_code)
+        buf_printf(&t->lines, " %s", code_name(r.error_code));
+    for (int32_t i = 0; i < r.transaction_states_count; i++)
+        buf_printf(&t->lines, " %.*s:%lld:%.*s",
+                   SLICE_FMT(r.transaction_states[i].transactional_id),
+                   (long long)r.transaction_states[i].producer_id,
+                   SLICE_FMT(r.transaction_states[i].transaction_state));
+    for (int32_t i = 0; i < r.unknown_state_filters_count; i++)
+        buf_printf(&t->lines, "%s '%.*s'", i ? "" : " unknown",
+                   SLICE_FMT(r.unknown_state_filters[i]));
+    buf_printf(&t->lines, "\n");
+}
+
+static struct list_transactions_request all(void)
+{
+    struct list_transactions_request request;
+    wire_init(&wire_list_transactions_request, &request);
+    return request;
+}
+
+/* a: Empty, b: Ongoing, c: PrepareAbort, d: CompleteCommit. */
+static struct trace *four(void)
+{
+    struct trace *t = trace_new();
+    init(t, "a");
+    init(t, "b");
+    add(t, "b", 1001, 0, "t", 0);
+    t->event.wall_ms += 1000;
+    init(t, "c");
+    add(t, "c", 1002, 0, "t", 0);
+    end(t, "c", 1002, 0, false);
+    drop_markers(t);
+    init(t, "d");
+    add(t, "d", 1003, 0, "t", 0);
+    end(t, "d", 1003, 0, true);
+    markers_done(t);
+    buf_clear(&t->lines);
+    return t;
+}
+
+static void test_filters(void **state)
+{
+    (void)state;
+    struct trace *t = four();
+    struct list_transactions_request r = all();
+    list(t, &r);
+    expect(t, "list a:1000:Empty b:1001:Ongoing c:1002:PrepareAbort d:1003:CompleteCommit\n");
+
+    struct slice *states = list_transactions_request_state_filters_new(&t->arena, &r, 2);
+    states[0] = slice_str("Ongoing");
+    states[1] = slice_str("CompleteCommit");
+    list(t, &r);
+    states[0] = slice_str("ongoing"); /* case counts */
+    list(t, &r);
+    states[1] = slice_str("");
+    list(t, &r);
+    states[0] = slice_str("Dead"); /* known, never seen */
+    states[1] = slice_str("PrepareEpochFence");
+    list(t, &r);
+    expect(t, "list b:1001:Ongoing d:1003:CompleteCommit\n"
+              "list d:1003:CompleteCommit unknown 'ongoing'\n"
+              "list unknown 'ongoing' ''\n"
+              "list\n");
+
+    r = all();
+    int64_t *ids = list_transactions_request_producer_id_filters_new(&t->arena, &r, 2);
+    ids[0] = 1002;
+    ids[1] = -1;
+    list(t, &r);
+    *list_transactions_request_state_filters_new(&t->arena, &r, 1) = slice_str("Empty");
+    list(t, &r);
+    expect(t, "list c:1002:PrepareAbort\nlist\n");
+
+    r = all();
+    t->event.wall_ms += 500;
+    r.duration_filter = 500;
+    list(t, &r);
+    r.duration_filter = 499;
+    list(t, &r);
+    r.duration_filter = 1500;
+    list(t, &r);
+    r.duration_filter = -7;
+    list(t, &r);
+    r.duration_filter = INT64_MAX;
+    list(t, &r);
+    expect(t, "list a:1000:Empty b:1001:Ongoing\n"
+              "list a:1000:Empty b:1001:Ongoing c:1002:PrepareAbort d:1003:CompleteCommit\n"
+              "list a:1000:Empty\n"
+              "list a:1000:Empty b:1001:Ongoing c:1002:PrepareAbort d:1003:CompleteCommit\n"
+              "list\n");
+    trace_free(t);
+}
+
+static void test_committed_only(void **state)
+{
+    (void)state;
+    struct trace *t = four();
+    struct list_transactions_request r = all();
+    t->hold = true;
+    init(t, "e");
+    add(t, "a", 1000, 0, "t", 0);
+    list(t, &r);
+    describe(t, "e");
+    describe(t, "a");
+    expect(t, "list a:1000:Empty b:1001:Ongoing c:1002:PrepareAbort d:1003:CompleteCommit\n"
+              "e TRANSACTIONAL_ID_NOT_FOUND\na Empty 1000/0 timeout 60000 start -1\n");
+    commit_all(t);
+    buf_clear(&t->lines);
+    list(t, &r);
+    expect(t, "list a:1000:Ongoing b:1001:Ongoing c:1002:PrepareAbort d:1003:CompleteCommit "
+              "e:1004:Empty\n");
+    trace_free(t);
+}
+
+/* One answer from several shards, one of which loads. */
+static void test_shards_together(void **state)
+{
+    (void)state;
+    struct trace *t = four();
+    struct trace *other = trace_new();
+    struct coord_config config;
+    coord_config_init(&config);
+    struct trace *loading = trace_new_with(&config);
+    init(other, "z");
+    struct list_transactions_request request = all();
+    struct list_transactions_response r;
+    coord_transactions_list_begin(&request, &t->arena, &r);
+    assert_int_equal(r.transaction_states_count, 0);
+    coord_transactions_list(t->shard, &t->event, &request, &t->arena, &r);
+    coord_transactions_list(other->shard, &t->event, &request, &t->arena, &r);
+    assert_int_equal(r.transaction_states_count, 5);
+    assert_slice_eq(r.transaction_states[0].transactional_id, "a");
+    assert_slice_eq(r.transaction_states[4].transactional_id, "z");
+    trace_unload(other);
+    coord_transactions_list(other->shard, &t->event, &request, &t->arena, &r);
+    assert_int_equal(r.error_code, ERR_NONE);
+    assert_int_equal(r.transaction_states_count, 5);
+    coord_transactions_list(loading->shard, &t->event, &request, &t->arena, &r);
+    assert_int_equal(r.error_code, ERR_COORDINATOR_LOAD_IN_PROGRESS);
+    assert_int_equal(r.transaction_states_count, 0);
+    coord_transactions_list(t->shard, &t->event, &request, &t->arena, &r);
+    assert_int_equal(r.transaction_states_count, 0);
+    buf_clear(&other->lines);
+    trace_free(loading);
+    trace_free(other);
+    trace_free(t);
+}
+
+static void test_describe(void **state)
+{
+    (void)state;
+    struct trace *t = four();
+    describe(t, "b");
+    describe(t, "");
+    describe(t, "nobody");
+    expect(t, "b Ongoing 1001/0 timeout 60000 start 0 t-0\n INVALID_REQUEST\n"
+              "nobody TRANSACTIONAL_ID_NOT_FOUND\n");
+    struct describe_transactions_response_transaction_state s;
+    coord_transactions_describe(t->shard, &t->event, slice_str("nobody"), &t->arena, &s);
+    assert_slice_eq(s.transactional_id, "nobody");
+    assert_slice_eq(s.transaction_state, "");
+    assert_int_equal(s.producer_id, 0); /* as Kafka leaves them */
+    assert_int_equal(s.producer_epoch, 0);
+    assert_int_equal(s.topics_count, 0);
+    trace_unload(t);
+    describe(t, "b");
+    expect(t, "b NOT_COORDINATOR\n");
+    trace_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_committed_only),
+        cmocka_unit_test(test_shards_together),
+        cmocka_unit_test(test_describe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
