@@ -10,6 +10,7 @@
 #include "conf/config.h"
 #include "coord/transactions.h"
 #include "meta/image.h"
+#include "meta/topic_name.h"
 #include "repl/quorum.h"
 #include "wire/api.h"
 #include "wire_add_offsets_to_txn.h"
@@ -58,6 +59,16 @@ static void added(struct coord_reply *reply)
     finish_adding(LIST_ITEM(reply, struct add_one, reply)->adding);
 }
 
+static enum err check_partition(const struct add_one *one, struct slice name,
+                                const struct meta_topic *topic, int32_t partition)
+{
+    /* Offsets come by AddOffsetsToTxn; other brokers may name what they want. */
+    if (one->adding->request->version < ADD_BATCHED_SINCE && topic_name_is_internal(name))
+        return ERR_TOPIC_AUTHORIZATION_FAILED;
+    return topic && meta_topic_partition(topic, partition) ? ERR_NONE
+                                                           : ERR_UNKNOWN_TOPIC_OR_PARTITION;
+}
+
 /* Partitions that do not exist keep the others out, too. */
 static bool refuse_unknown(struct add_one *one, const struct meta_image *image)
 {
@@ -68,10 +79,12 @@ static bool refuse_unknown(struct add_one *one, const struct meta_image *image)
     for (int32_t t = 0; t < one->from->topics_count; t++) {
         const struct meta_topic *topic = meta_image_topic(image, one->from->topics[t].name);
         for (int32_t i = 0; i < one->from->topics[t].partitions_count; i++) {
-            if (topic && meta_topic_partition(topic, one->from->topics[t].partitions[i]))
+            enum err err = check_partition(one, one->from->topics[t].name, topic,
+                                           one->from->topics[t].partitions[i]);
+            if (!err)
                 continue;
             one->result->topic_results[t].results_by_partition[i].partition_error_code =
-                ERR_UNKNOWN_TOPIC_OR_PARTITION;
+                err_to_wire(err);
             unknown = true;
         }
     }

@@ -5,6 +5,7 @@
  * longer ago than that, so that ids without a transaction, whose start is -1, always match. The
  * pattern of version 2 must match the whole transactional id (RE2 syntax, KIP-1152). Called under
  * the shard holder's lock. */
+#include "base/map.h"
 #include "coord/shard_txn.h"
 #include "coord/transactions.h"
 #include "wire/codec.h"
@@ -55,16 +56,18 @@ void coord_transactions_list_begin(const struct list_transactions_request *reque
                                    struct arena *arena, struct list_transactions_response *response)
 {
     wire_init(&wire_list_transactions_response, response);
+    struct slice *unknown = list_transactions_response_unknown_state_filters_new(
+        arena, response, request->state_filters_count > 0 ? request->state_filters_count : 0);
     int32_t count = 0;
-    for (int32_t i = 0; i < request->state_filters_count; i++)
-        count += txn_status_of(request->state_filters[i]) < 0;
-    struct slice *unknown =
-        list_transactions_response_unknown_state_filters_new(arena, response, count);
-    count = 0;
+    struct map named;
+    map_init(&named);
     for (int32_t i = 0; i < request->state_filters_count; i++) {
-        if (txn_status_of(request->state_filters[i]) < 0)
-            unknown[count++] = request->state_filters[i];
+        struct slice name = request->state_filters[i];
+        if (txn_status_of(name) < 0 && !map_put(&named, name, &named))
+            unknown[count++] = name;
     }
+    map_fini(&named);
+    response->unknown_state_filters_count = count;
 }
 
 static bool matches(const struct txn *txn, const struct list_transactions_request *request,

@@ -18,7 +18,7 @@ MEMBER = re.compile(r"[\w.-]*-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0
 BASE64_ID = re.compile(r"(?<![\w-])[A-Za-z0-9_-]{22}(?![\w-])")
 SORT_KEYS = ("Name", "Topic", "TopicName", "GroupId", "ResourceType", "ResourceName", "ApiKey",
              "Partition", "PartitionIndex", "Index", "MemberId", "NodeId", "BrokerId", "Key",
-             "Feature", "LogDir", "GroupInstanceId")
+             "Feature", "LogDir", "GroupInstanceId", "TransactionalId", "base", "ProducerId")
 MASKED = {"Port": "PORT", "SessionId": "SESSION", "BrokerEpoch": "EPOCH", "LogDir": "DIR",
           "TotalBytes": "BYTES", "UsableBytes": "BYTES", "PartitionSize": None, "Timestamp": None,
           "FinalizedFeaturesEpoch": "EPOCH", "ThrottleTimeMs": None, "LastFetchTimestamp": "TIME",
@@ -59,8 +59,9 @@ class Side:
 
     def sort_key(self, item):
         """Ids that the broker drew count by the name they got, not by their random text."""
-        return [self.text(str(item.get(k))) if k == "MemberId" else str(item.get(k))
-                for k in SORT_KEYS]
+        return [self.text(str(item.get(k))) if k == "MemberId" else
+                item[k] if isinstance(item.get(k), int) else -1 if k in ("base", "ProducerId") else
+                str(item.get(k)) for k in SORT_KEYS]
 
     def plain(self, value, key=""):
         if isinstance(value, dict):
@@ -68,7 +69,8 @@ class Side:
         if isinstance(value, list):
             if value and isinstance(value[0], dict):
                 value = sorted(value, key=self.sort_key)
-            elif key in ("SupportedGroupTypes", "OfflineReplicas", "CoordinatorKeys"):
+            elif key in ("SupportedGroupTypes", "OfflineReplicas", "CoordinatorKeys",
+                         "Partitions"):
                 value = sorted(value)
             return [self.plain(v, key) for v in value]
         if isinstance(value, bytes):

@@ -19,12 +19,13 @@ import cases_groups  # noqa: E402
 import cases_mutants  # noqa: E402
 import cases_records  # noqa: E402
 import cases_topics  # noqa: E402
+import cases_transactions  # noqa: E402
 import differ  # noqa: E402
 import differences  # noqa: E402
 import nodes  # noqa: E402
 
 CASES = [case for module in (cases_cluster, cases_topics, cases_records, cases_groups,
-                            cases_mutants)
+                            cases_transactions, cases_mutants)
          for case in module.CASES]
 
 
