@@ -43,6 +43,13 @@ struct produce {
 
 /* ---- one partition ---- */
 
+/* The bytes lie in the request's own frame, which nobody else reads: they may be changed. */
+static uint8_t *own_bytes(struct produce *produce, struct slice bytes)
+{
+    uint8_t *frame = produce->request->frame.data;
+    return frame + (bytes.data ? bytes.data - frame : 0);
+}
+
 static enum err validate(struct produce *produce, struct partition *partition,
                          const struct wire_records *records, struct validate_result *ret_result)
 {
@@ -65,9 +72,7 @@ static enum err validate(struct produce *produce, struct partition *partition,
         .batch_size_max = config.max_message_size,
     };
     buf_clear(&produce->rebuilt);
-    /* The bytes lie in the request's own frame, which nobody else reads: they may be changed. */
-    uint8_t *bytes = produce->request->frame.data +
-                     (records->bytes.data ? records->bytes.data - produce->request->frame.data : 0);
+    uint8_t *bytes = own_bytes(produce, records->bytes);
     return validate_batch(bytes, records->bytes.size, &options, &produce->request->arena,
                           &produce->rebuilt, ret_result);
 }
@@ -200,6 +205,12 @@ static enum err answer_check(struct produce *produce, const struct txn_check_ite
     return ERR_NOT_ENOUGH_REPLICAS;
 }
 
+/* Said of partitions that exist: what does not exist keeps its own error. */
+static bool has_bad_acks(const struct produce_request *body)
+{
+    return body->acks < -1 || body->acks > 1;
+}
+
 static enum err produce_one(struct produce *produce,
                             const struct produce_request_topic_produce_data *topic,
                             const struct produce_request_partition_produce_data *from,
@@ -212,8 +223,10 @@ static enum err produce_one(struct produce *produce,
         held_find(produce->request->context, name, &topic->topic_id, from->index, &partition);
     if (err)
         return err;
-    if (topic_name_is_internal(partition->topic) &&
-        !slice_eq_str(produce->request->client_id, "__admin_client"))
+    if (has_bad_acks(produce->body))
+        err = ERR_INVALID_REQUIRED_ACKS;
+    else if (topic_name_is_internal(partition->topic) &&
+             !slice_eq_str(produce->request->client_id, "__admin_client"))
         err = ERR_INVALID_TOPIC_EXCEPTION;
     else if (check && check->err)
         err = answer_check(produce, check, answer);
@@ -334,6 +347,50 @@ static void park(struct produce *produce)
 
 /* ---- transactional batches ---- */
 
+/* Kafka looks for transactional batches first of all. One that is not even framed, met before the
+ * first of them, fails the whole request. */
+static bool is_framed(struct slice bytes, bool *ret_transactional)
+{
+    struct batch_iter iter = batch_iter_of(bytes);
+    struct batch_info info;
+    while (batch_iter_next(&iter, &info)) {
+        if (info.magic == BATCH_MAGIC && batch_is_transactional(info.data)) {
+            *ret_transactional = true;
+            return true;
+        }
+    }
+    return !iter.err;
+}
+
+/* The validation's words for what is not framed, said of every partition. */
+static void refuse_unframed(struct produce *produce, struct slice bytes)
+{
+    struct validate_options options = {.now_ms = produce->now_ms};
+    struct validate_result result = {.message = SLICE_NULL};
+    enum err err = validate_batch(own_bytes(produce, bytes), bytes.size, &options,
+                                  &produce->request->arena, &produce->rebuilt, &result);
+    produce->refused = err ? err : ERR_CORRUPT_MESSAGE;
+    produce->refused_message = result.message;
+}
+
+static void check_framing(struct produce *produce)
+{
+    const struct produce_request *body = produce->body;
+    bool transactional = false;
+    for (int32_t t = 0; t < body->topic_data_count; t++) {
+        const struct produce_request_topic_produce_data *topic = &body->topic_data[t];
+        for (int32_t i = 0; i < topic->partition_data_count; i++) {
+            struct slice bytes = topic->partition_data[i].records.bytes;
+            if (!is_framed(bytes, &transactional)) {
+                refuse_unframed(produce, bytes);
+                return;
+            }
+            if (transactional)
+                return;
+        }
+    }
+}
+
 /* The first batch of a partition, where it is of the form that can be transactional. */
 static const uint8_t *first_batch(const struct produce_request_partition_produce_data *from)
 {
@@ -440,11 +497,10 @@ static void handle(struct request *request)
     produce->body = request->body;
     produce->response = request_response(request);
     buf_init(&produce->rebuilt);
-    if (produce->body->acks < -1 || produce->body->acks > 1)
-        produce->refused = ERR_INVALID_REQUIRED_ACKS;
-    else
+    check_framing(produce);
+    if (!produce->refused)
         collect_checks(produce);
-    if (produce->refused || !produce->check.count) {
+    if (produce->refused || has_bad_acks(produce->body) || !produce->check.count) {
         walk(produce);
         return;
     }

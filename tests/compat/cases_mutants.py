@@ -131,6 +131,14 @@ def play(k, seed, frames):
     while k.ask("InitProducerId", 4, {"TransactionalId": None, "TransactionTimeoutMs": 1},
                 keep=False)["ErrorCode"]:
         pass  # Apache Kafka answers COORDINATOR_LOAD_IN_PROGRESS at first
+    k.ask("FindCoordinator", 4, {"KeyType": 1, "CoordinatorKeys": ["t"]}, keep=False)
+    for number in range(40):  # so that every partition of the coordinator is loaded
+        for _ in range(500):
+            if k.ask("InitProducerId", 4, {
+                    "TransactionalId": f"warm-{number}", "TransactionTimeoutMs": 1000},
+                    keep=False)["ErrorCode"] not in (14, 15, 16):
+                break
+            time.sleep(0.01)
     shapes = Shapes(None, k.create("mine", partitions=2) + k.create("other"), k.node.clock)
     waiting, results = Waiting(), {}
     for port, what in ((k.node.port, ""), (k.node.controller_port, "controller ")):

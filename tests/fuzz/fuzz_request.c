@@ -18,6 +18,7 @@
 #include "store/log_dirs.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,23 +106,33 @@ static void start_node(void)
     atexit(end_node);
 }
 
-static int dial(void)
+/* -1 = libFuzzer's alarm came in between. */
+static int try_dial(void)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(node_port(fuzzed.node))};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), late = 1;
     struct timeval limit = {.tv_usec = 100000};
     ENSURE(fd >= 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    /* Thousands a second: one address of its own would soon have no port that is not in TIME_WAIT.
-     */
+    /* Thousands a second: one address would soon have no port that is not in TIME_WAIT. */
     static uint32_t count;
-    int late = 1;
     setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &late, sizeof late);
     struct sockaddr_in from = {.sin_family = AF_INET};
     from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + count++ % 251);
     ENSURE(bind(fd, (struct sockaddr *)&from, sizeof from) == 0);
-    ENSURE(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) == 0)
+        return fd;
+    ENSURE(errno == EINTR);
+    close(fd);
+    return -1;
+}
+
+static int dial(void)
+{
+    int fd;
+    while ((fd = try_dial()) < 0)
+        ;
     return fd;
 }
 

@@ -526,7 +526,6 @@ def fencing(t):
 
 def main():
     node = node_under_test(
-        transaction__state__log__num__partitions="5",
         transaction__abort__timed__out__transaction__cleanup__interval__ms="200").start()
     parts = (virgin, ids, partitions, ends, produces, reads, offsets, listing, markers, fencing)
     chosen = sys.argv[1:]

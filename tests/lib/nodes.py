@@ -44,6 +44,7 @@ class Node:
             "offsets.topic.num.partitions": "5",
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
+            "transaction.state.log.num.partitions": "5",
             "share.coordinator.state.topic.replication.factor": "1",
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
