@@ -162,7 +162,9 @@ static enum err load_snapshot(struct log *log, int64_t offset_end, int64_t *ret_
                 (log->snapshot_count - i - 1) * sizeof *log->snapshots);
         log->snapshot_count--;
     }
-    *ret_offset = log->start;
+    /* Without one all there is: a transaction that began below the log start is still open. */
+    int64_t base = log->segment_count ? log->segments[0]->base : log->start;
+    *ret_offset = base < log->start ? base : log->start;
     return ERR_NONE;
 }
 

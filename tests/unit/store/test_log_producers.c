@@ -132,6 +132,23 @@ static void hidden_batches_still_count(void **state)
     assert_false(a.duplicate);
 }
 
+/* A transaction that DeleteRecords cut into is open until its marker comes, also when no snapshot
+ * knows of it. */
+static void an_open_transaction_outlives_its_beginning(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    store_open(f);
+    store_append(f, 2, 10, 100);
+    assert_int_equal(store_produce(f, 7, 0, 0, 2, true, 100, &a), ERR_NONE);
+    store_append(f, 4, 10, 100);
+    f->options.log_start = 6;
+    store_crash(f, 0);
+    assert_int_equal(log_start(f->log), 6);
+    log_set_high_watermark(f->log, 8);
+    assert_int_equal(log_last_stable(f->log), 6);
+}
+
 static void idle_ones_are_forgotten(void **state)
 {
     struct store_fixture *f = *state;
@@ -175,6 +192,7 @@ int main(void)
         STORE_TEST(five_batches_are_known_after_a_stop),
         STORE_TEST(five_batches_are_found_in_a_long_log),
         STORE_TEST(hidden_batches_still_count),
+        STORE_TEST(an_open_transaction_outlives_its_beginning),
         STORE_TEST(idle_ones_are_forgotten),
         STORE_TEST(old_snapshots_go_with_their_segments),
     };
