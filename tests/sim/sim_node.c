@@ -2,7 +2,8 @@
  *
  *     sim_node                     the fixed seeds of the test command
  *     sim_node --seeds N           N fresh seeds (of the clock), or from --first-seed S on
- *     sim_node --seed S            one seed, told step by step; --trace FILE writes each event
+ *     sim_node --seed S            one seed, told step by step; --trace FILE writes each event,
+ *                                  --watch TOPIC-N tells each batch that is read of a partition
  *
  * Each seed runs in a process of its own, so that a crash of the node is a result like any other,
  * and what a killed node leaves in memory goes with it. Some seeds run twice, the second time in a
@@ -44,7 +45,7 @@ struct options {
     int64_t seeds;
     int jobs;
     bool one, verbose, digest_only, fixed;
-    const char *trace;
+    const char *trace, *watch;
 };
 
 /* A killed node's memory is lost on purpose. */
@@ -58,7 +59,7 @@ static _Noreturn void usage(void)
 {
     fprintf(stderr,
             "usage: sim_node [--seeds N] [--first-seed S] [--seed S] [--jobs N] [--verbose] "
-            "[--trace FILE]\n");
+            "[--trace FILE] [--watch TOPIC-N]\n");
     exit(2);
 }
 
@@ -87,6 +88,8 @@ static struct options parse(int argc, char **argv)
             o.jobs = (int)number(value);
         } else if (!strcmp(argv[i], "--trace")) {
             o.trace = value;
+        } else if (!strcmp(argv[i], "--watch")) {
+            o.watch = value;
         } else {
             takes_value = false;
             if (!strcmp(argv[i], "--verbose"))
@@ -112,7 +115,8 @@ static struct options parse(int argc, char **argv)
 static int run_one(const struct options *o)
 {
     FILE *trace = o->trace ? fopen(o->trace, "w") : NULL;
-    uint64_t digest = world_run(o->seed, !o->digest_only, trace);
+    uint64_t digest = world_run(&(struct world_options){
+        .seed = o->seed, .verbose = !o->digest_only, .trace = trace, .watch = o->watch});
     printf("%016llx\n", (unsigned long long)digest);
     if (trace)
         fclose(trace);
@@ -145,7 +149,7 @@ static void start(struct slot *slot, const char *program)
             execl(program, program, "--seed", seed, "--digest", (char *)NULL);
             _exit(127);
         }
-        uint64_t digest = world_run(slot->seed, false, NULL);
+        uint64_t digest = world_run(&(struct world_options){.seed = slot->seed});
         dprintf(ends[1], "%016llx\n", (unsigned long long)digest);
         _exit(0);
     }

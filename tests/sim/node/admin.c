@@ -96,6 +96,35 @@ static void created(struct client *client, struct call *call)
     mem_free(note);
 }
 
+/* The settings of a compacted topic; returns how many. */
+static int compact(struct admin *a, struct model_topic *topic, struct arena *arena,
+                   struct create_topics_request_creatable_topic_config *configs)
+{
+    struct world *world = a->actor.world;
+    topic->compacted = true;
+    topic->tombstones_go = chance(world, 50);
+    int count = 0;
+    configs[count++] = (struct create_topics_request_creatable_topic_config){
+        SLICE_LIT("cleanup.policy"),
+        topic->retention ? SLICE_LIT("compact,delete") : SLICE_LIT("compact")};
+    configs[count++] = (struct create_topics_request_creatable_topic_config){
+        SLICE_LIT("min.cleanable.dirty.ratio"),
+        chance(world, 50) ? SLICE_LIT("0.01") : SLICE_LIT("0.4")};
+    configs[count++] = (struct create_topics_request_creatable_topic_config){
+        SLICE_LIT("delete.retention.ms"),
+        topic->tombstones_go ? arena_printf(arena, "%d", (int)between(world, 0, 3000))
+                             : SLICE_LIT("9000000000000")};
+    if (chance(world, 30))
+        configs[count++] = (struct create_topics_request_creatable_topic_config){
+            SLICE_LIT("min.compaction.lag.ms"),
+            arena_printf(arena, "%d", (int)between(world, 0, 3000))};
+    if (chance(world, 30))
+        configs[count++] = (struct create_topics_request_creatable_topic_config){
+            SLICE_LIT("max.compaction.lag.ms"),
+            arena_printf(arena, "%d", (int)between(world, 3000, 9000))};
+    return count;
+}
+
 static void create(struct admin *a)
 {
     struct world *world = a->actor.world;
@@ -112,9 +141,12 @@ static void create(struct admin *a)
     item->name = slice_str(topic->name);
     item->num_partitions = topic->partition_count;
     item->replication_factor = 1;
+    enum { CONFIGS = 12 };
     struct create_topics_request_creatable_topic_config *configs =
-        create_topics_request_creatable_topic_configs_new(&call->arena, item, 6);
+        create_topics_request_creatable_topic_configs_new(&call->arena, item, CONFIGS);
     int count = 0;
+    if (chance(world, 30))
+        count = compact(a, topic, &call->arena, configs);
     if (topic->flushes)
         configs[count++] = (struct create_topics_request_creatable_topic_config){
             SLICE_LIT("flush.messages"), SLICE_LIT("1")};
@@ -129,7 +161,7 @@ static void create(struct admin *a)
         configs[count++] = (struct create_topics_request_creatable_topic_config){
             SLICE_LIT("index.interval.bytes"),
             arena_printf(&call->arena, "%d", (int)between(world, 0, 2000))};
-    if (chance(world, 30))
+    if (chance(world, 30) || topic->compacted)
         configs[count++] = (struct create_topics_request_creatable_topic_config){
             SLICE_LIT("segment.ms"),
             arena_printf(&call->arena, "%d", (int)between(world, 100, 5000))};
@@ -412,6 +444,8 @@ static void trimmed(struct client *client, struct call *call)
 static void trim(struct admin *a, struct model_topic *topic)
 {
     struct world *world = a->actor.world;
+    if (topic->compacted) /* refused: what only compaction takes away is not to be cut off */
+        return;
     struct model_partition *p = &topic->partitions[draw(world, (uint64_t)topic->partition_count)];
     struct call *call = call_new(a, WIRE_API_DELETE_RECORDS, 0);
     struct delete_records_request *body = body_new(call, &wire_delete_records_request);

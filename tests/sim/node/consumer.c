@@ -20,6 +20,7 @@ struct followed {
     int64_t watermark, stable; /* known when the request was sent */
     bool sent;                 /* the session knows it at `offset` */
     bool lost;                 /* the position is not good: ask for the earliest */
+    bool idle;                 /* of a compacted topic: there was nothing at `offset` */
     bool done;                 /* scanner */
 };
 
@@ -125,7 +126,7 @@ static void partition_answer(struct consumer *c, struct followed *f,
                               .aborted = data->aborted_transactions,
                               .aborted_count = data->aborted_transactions_count,
                               .activated_to = -1,
-                              .walk = c->scanning};
+                              .walk = c->scanning && !p->topic->compacted};
     if (p->topic->state == MODEL_EXISTS)
         model_stable(p, f->stable, data->last_stable_offset, data->high_watermark);
     int64_t next = model_read(&world->model, p, f->offset, data->records.bytes, &view);
@@ -137,7 +138,11 @@ static void partition_answer(struct consumer *c, struct followed *f,
         f->sent = false;
     bool nothing = next == f->offset;
     f->offset = next;
-    if (c->scanning && nothing && next >= data->high_watermark && next >= f->watermark) {
+    /* Of a compacted log the last offsets may be empty: nothing there, and no error, is the end. */
+    bool at_end = next >= data->high_watermark && next >= f->watermark;
+    f->idle = nothing && p->topic->compacted &&
+              (!c->committed || data->high_watermark == data->last_stable_offset);
+    if (c->scanning && nothing && (at_end || f->idle)) {
         f->done = true;
         model_scan_end(&world->model, p, data->log_start_offset, data->high_watermark);
     }
@@ -321,7 +326,7 @@ static bool consumer_is_done(struct actor *actor)
     struct consumer *c = consumer_of(actor);
     for (int i = 0; i < c->followed_count; i++)
         if (c->followed[i].partition->topic->state == MODEL_EXISTS &&
-            c->followed[i].offset < c->followed[i].partition->watermark)
+            c->followed[i].offset < c->followed[i].partition->watermark && !c->followed[i].idle)
             return false;
     return true;
 }
@@ -365,6 +370,16 @@ static bool scanner_is_done(struct actor *actor)
 {
     struct consumer *c = consumer_of(actor);
     return c->at == c->followed_count && !c->under_way;
+}
+
+void scanner_tell(struct actor *actor)
+{
+    struct consumer *c = consumer_of(actor);
+    const struct followed *f = &c->followed[c->at];
+    if (c->at < c->followed_count)
+        fprintf(stderr, "the scan stands at %s-%d, offset %lld%s; the watermark was %lld\n",
+                f->partition->topic->name, f->partition->index, (long long)f->offset,
+                f->lost ? " (out of range)" : "", (long long)f->watermark);
 }
 
 void scanner_start(struct actor *actor)

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "record/batch.h"
+#include "record/builder.h"
 #include "record/records.h"
 #include "world.h"
 
@@ -116,7 +117,7 @@ uint64_t model_id_new(struct model *model, bool idempotent, uint64_t txn)
 }
 
 /* The id, then bytes that follow from it; of a length that does, too. */
-void model_value(uint64_t id, struct buf *out)
+static void model_value(uint64_t id, struct buf *out)
 {
     uint64_t mix = id * UINT64_C(0x9e3779b97f4a7c15);
     size_t size = mix % 16 == 0 ? (mix >> 8) % 3000 : (mix >> 8) % 100;
@@ -126,7 +127,40 @@ void model_value(uint64_t id, struct buf *out)
         bytes[i] = (uint8_t)(mix >> (i % 7 * 8) ^ i / 5);
 }
 
-static uint64_t id_of(struct slice value)
+/* The first few keys are deleted now and then. */
+enum { KEYS = 13, KEYS_DELETED = 4 };
+
+static uint64_t key_of(uint64_t id)
+{
+    return id % KEYS;
+}
+
+static bool is_tombstone(uint64_t id)
+{
+    return key_of(id) < KEYS_DELETED && id / KEYS % 3 == 0;
+}
+
+void model_append(const struct model_topic *topic, uint64_t id, int64_t timestamp,
+                  struct builder *builder)
+{
+    struct buf value;
+    buf_init(&value);
+    model_value(id, &value);
+    if (!topic->compacted) {
+        builder_append(builder, timestamp, SLICE_NULL, buf_slice(&value));
+    } else {
+        char key[16];
+        int size = snprintf(key, sizeof key, "key-%d", (int)key_of(id));
+        struct record_header header = {SLICE_LIT("id"), buf_slice(&value)};
+        bool deletes = is_tombstone(id);
+        builder_append_full(builder, builder->record_count, timestamp, slice_of(key, (size_t)size),
+                            deletes ? SLICE_NULL : buf_slice(&value), deletes ? &header : NULL,
+                            deletes);
+    }
+    buf_fini(&value);
+}
+
+static uint64_t id_of_value(struct slice value)
 {
     uint64_t id = value.size >= 8 ? be_u64(value.data) : 0;
     struct buf wanted;
@@ -135,6 +169,21 @@ static uint64_t id_of(struct slice value)
     bool same = id && slice_eq(buf_slice(&wanted), value);
     buf_fini(&wanted);
     return same ? id : 0;
+}
+
+/* The id of a record that is as it was sent; else 0. */
+static uint64_t id_of(const struct model_topic *topic, const struct record *record)
+{
+    if (!topic->compacted)
+        return record->key.data ? 0 : id_of_value(record->value);
+    struct slice value = record->value, headers = record->headers;
+    struct record_header header;
+    if (!value.data && record_header_next(&headers, &header))
+        value = header.value;
+    uint64_t id = id_of_value(value);
+    char key[16];
+    snprintf(key, sizeof key, "key-%d", (int)key_of(id));
+    return slice_eq_str(record->key, key) && is_tombstone(id) == !record->value.data ? id : 0;
 }
 
 static struct model_slot *slot_at(struct model_partition *p, int64_t offset)
@@ -192,11 +241,44 @@ void model_acked(struct model *model, struct model_partition *p, int64_t offset,
         p->synced_end = offset + count;
 }
 
+static void forget_slot(struct model *model, struct model_partition *p, int64_t offset)
+{
+    struct model_slot *slot = &p->slots[offset];
+    if (slot->id && slot->id != MODEL_MARKER && model->places[slot->id].partition == p &&
+        model->places[slot->id].offset == offset)
+        model->places[slot->id].partition = NULL;
+    model->records_lost += slot->acked;
+    *slot = (struct model_slot){0};
+}
+
+static void forget_from(struct model *model, struct model_partition *p, int64_t end)
+{
+    for (int64_t i = end; i < p->slot_count; i++)
+        forget_slot(model, p, i);
+    if (p->slot_count > end)
+        p->slot_count = end;
+    if (p->acked_end > end)
+        p->acked_end = end;
+    if (p->synced_end > end)
+        p->synced_end = end;
+    p->watermark = end;
+    p->stable = 0; /* a marker may be gone */
+}
+
 /* A marker stands at an offset like a record, and never changes either. */
-static void read_marker(struct model_partition *p, const struct batch_info *info)
+static void read_marker(struct model *model, struct model_partition *p,
+                        const struct batch_info *info)
 {
     struct model_slot *slot = slot_at(p, info->offset_base);
     uint32_t crc = batch_crc(info->data);
+    if (p->topic->compacted)
+        slot->crc = 0; /* with a delete horizon the head changes */
+    if (p->lossy && info->offset_base >= p->keep_end &&
+        (slot->id != MODEL_MARKER || (slot->crc && slot->crc != crc))) {
+        /* The coordinator is the only one that writes before the scan after a power cut. */
+        forget_from(model, p, info->offset_base);
+        slot = slot_at(p, info->offset_base);
+    }
     if (info->offset_last != info->offset_base || (slot->id && slot->id != MODEL_MARKER) ||
         (slot->crc && slot->crc != crc))
         world_fail("%s-%d: a marker at offset %lld to %lld, where record %llu stood (CRC %x, %x)",
@@ -217,7 +299,7 @@ static void read_batch(struct model *model, struct model_partition *p,
     model_epoch(p, info->leader_epoch);
     bool shown = model_view_batch(model, p, view, info);
     if (info->attributes & BATCH_CONTROL) {
-        read_marker(p, info);
+        read_marker(model, p, info);
         return;
     }
     struct records_iter iter;
@@ -225,10 +307,12 @@ static void read_batch(struct model *model, struct model_partition *p,
     enum err err = records_iter_init(&iter, bytes, 0);
     struct record record;
     while (!err && records_iter_next(&iter, &record)) {
+        if (p->topic->compacted && record.offset > offset && record.offset <= info->offset_last)
+            offset = record.offset;
         if (record.offset != offset)
             world_fail("%s-%d: a gap inside a batch: %lld after %lld", p->topic->name, p->index,
                        (long long)record.offset, (long long)offset);
-        uint64_t id = id_of(record.value);
+        uint64_t id = id_of(p->topic, &record);
         if (!id)
             world_fail("%s-%d: the record at offset %lld was altered", p->topic->name, p->index,
                        (long long)offset);
@@ -238,7 +322,7 @@ static void read_batch(struct model *model, struct model_partition *p,
                        p->topic->name, p->index, (long long)offset, slot->epoch, slot->crc,
                        info->leader_epoch, batch_crc(info->data));
         slot->epoch = info->leader_epoch;
-        slot->crc = batch_crc(info->data);
+        slot->crc = p->topic->compacted ? 0 : batch_crc(info->data);
         slot->seen = true;
         model_view_record(model, p, view, info, shown, model->places[id].txn);
         model->records_seen++;
@@ -247,7 +331,7 @@ static void read_batch(struct model *model, struct model_partition *p,
     if (!err)
         err = iter.err;
     records_iter_fini(&iter);
-    if (err || offset != info->offset_last + 1)
+    if (err || (offset != info->offset_last + 1 && !p->topic->compacted))
         world_fail("%s-%d: the batch at offset %lld has bad records: %s", p->topic->name, p->index,
                    (long long)info->offset_base, err_name(err));
 }
@@ -259,8 +343,9 @@ int64_t model_read(struct model *model, struct model_partition *p, int64_t offse
     struct batch_info info;
     bool is_first = true;
     while (batch_iter_next(&iter, &info)) {
-        if (is_first ? info.offset_base > offset || info.offset_last < offset
-                     : info.offset_base != offset)
+        bool follows = is_first ? info.offset_base <= offset && info.offset_last >= offset
+                                : info.offset_base == offset;
+        if (!follows && !(p->topic->compacted && info.offset_base > offset))
             world_fail("%s-%d: wanted offset %lld, the batch read is %lld to %lld", p->topic->name,
                        p->index, (long long)offset, (long long)info.offset_base,
                        (long long)info.offset_last);
@@ -283,9 +368,9 @@ int64_t model_read_lied(struct model_partition *p, int64_t offset, struct slice 
             break;
         struct records_iter iter;
         struct record record;
-        if (!records_iter_init(&iter, bytes, 0)) {
+        if (!(info.attributes & BATCH_CONTROL) && !records_iter_init(&iter, bytes, 0)) {
             while (records_iter_next(&iter, &record))
-                if (!id_of(record.value))
+                if (!id_of(p->topic, &record))
                     world_fail("%s-%d: the record at offset %lld passes its checksum, and was "
                                "altered",
                                p->topic->name, p->index, (long long)record.offset);
@@ -317,9 +402,13 @@ void model_stable(struct model_partition *p, int64_t before, int64_t stable, int
     if (stable > high_watermark)
         world_fail("%s-%d: the last stable offset %lld is beyond the high watermark %lld",
                    p->topic->name, p->index, (long long)stable, (long long)high_watermark);
-    if (stable < before && !p->lossy)
+    /* Up to a start that DeleteRecords moved it may be that start, which a crash may take back. */
+    if (stable < before && before > p->start_max && !p->lossy)
         world_fail("%s-%d: the last stable offset went back from %lld to %lld", p->topic->name,
                    p->index, (long long)before, (long long)stable);
+    if (stable != p->stable && world_watches(p->topic->name, p->index))
+        world_say("%s-%d: last stable offset %lld, high watermark %lld", p->topic->name, p->index,
+                  (long long)stable, (long long)high_watermark);
     if (stable > p->stable)
         p->stable = stable;
 }
@@ -341,29 +430,40 @@ void model_scan_begin(struct model_partition *p)
         p->slots[i].seen = false;
 }
 
-static void forget_from(struct model *model, struct model_partition *p, int64_t end)
+/* The last record of each key that was ever seen must be there: from the end to the start. */
+static void check_compacted(struct model *model, struct model_partition *p, int64_t log_start,
+                            int64_t end)
 {
-    for (int64_t i = end; i < p->slot_count; i++) {
+    bool hidden[KEYS] = {false};
+    for (int64_t i = (end < p->slot_count ? end : p->slot_count) - 1; i >= log_start; i--) {
         struct model_slot *slot = &p->slots[i];
-        if (slot->id && slot->id != MODEL_MARKER && model->places[slot->id].partition == p &&
-            model->places[slot->id].offset == i)
-            model->places[slot->id].partition = NULL;
-        model->records_lost += slot->acked;
-        *slot = (struct model_slot){0};
+        if (!slot->id || slot->id == MODEL_MARKER)
+            continue;
+        const struct model_txn *txn = model_txn(model, model->places[slot->id].txn);
+        if (txn && (txn->seen_aborted || txn->abort_acked))
+            continue;
+        if (p->lossy && i >= p->keep_end && !slot->seen) { /* see docs/PROMISES.md */
+            forget_slot(model, p, i);
+            continue;
+        }
+        uint64_t key = key_of(slot->id);
+        bool is_shown = !txn || (!txn->loose && (txn->commit_acked || txn->seen_committed));
+        model->records_compacted += !slot->seen;
+        if (!slot->seen && is_shown && !hidden[key] &&
+            !(p->topic->tombstones_go && key < KEYS_DELETED))
+            world_fail("%s-%d: the last record of key %d, at offset %lld%s, is not there (%lld to "
+                       "%lld)",
+                       p->topic->name, p->index, (int)key, (long long)i,
+                       slot->acked ? " (acknowledged)" : "", (long long)log_start, (long long)end);
+        hidden[key] |= slot->seen;
     }
-    if (p->slot_count > end)
-        p->slot_count = end;
-    if (p->acked_end > end)
-        p->acked_end = end;
-    if (p->synced_end > end)
-        p->synced_end = end;
-    p->watermark = end;
-    p->stable = 0; /* a marker may be gone */
 }
 
 void model_scan_end(struct model *model, struct model_partition *p, int64_t log_start, int64_t end)
 {
-    for (int64_t i = log_start; i < end && i < p->slot_count; i++)
+    if (p->topic->compacted)
+        check_compacted(model, p, log_start, end);
+    for (int64_t i = log_start; !p->topic->compacted && i < end && i < p->slot_count; i++)
         if (p->slots[i].acked && !p->slots[i].seen)
             world_fail("%s-%d: the acknowledged record at offset %lld is not there (%lld to %lld)",
                        p->topic->name, p->index, (long long)i, (long long)log_start,

@@ -63,6 +63,9 @@ struct model_topic {
     bool flushes_now;
     int flush_changes; /* how often it may have been taken back */
     bool retention;    /* the node may delete old segments */
+    /* cleanup.policy=compact: its records have keys, and only the last one of each must stay. */
+    bool compacted;
+    bool tombstones_go; /* delete.retention.ms is short: a key may go altogether */
     /* retention.ms: the value last acknowledged, and those that may have come later. */
     int64_t config, config_doubts[MODEL_VALUES_MAX];
     int32_t config_doubt_count;
@@ -103,6 +106,7 @@ struct model {
     struct model_cell cells[MODEL_CELLS_MAX];
     bool txn_loose; /* a power cut may have taken transactions back */
     int64_t outcomes_seen[2];
+    int64_t records_compacted; /* not there any more, as is right, at each scan */
     int64_t records_acked, records_seen, commits_acked, records_lost;
 };
 
@@ -122,7 +126,11 @@ void model_producer_id(struct model *model, int64_t producer_id);
 
 /* Ids start at 1. txn: its transaction's number, 0 for none. */
 uint64_t model_id_new(struct model *model, bool idempotent, uint64_t txn);
-void model_value(uint64_t id, struct buf *out);
+/* A record of the id for the topic: with a key, and now and then without a value, in a compacted
+ * one. */
+struct builder;
+void model_append(const struct model_topic *topic, uint64_t id, int64_t timestamp,
+                  struct builder *builder);
 
 /* A produce answer: `count` records with ids from id_first on. flush_changes: the topic's when the
  * request was sent, < 0 when it had no flush.messages=1 then. */

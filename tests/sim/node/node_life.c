@@ -97,13 +97,15 @@ static struct config *make_config(struct world *world)
                "replica.high.watermark.checkpoint.interval.ms=%lld\n"
                "log.retention.check.interval.ms=%lld\nlog.initial.task.delay.ms=500\n"
                "metadata.log.max.record.bytes.between.snapshots=%lld\n"
+               "log.cleaner.backoff.ms=%d\nlog.cleaner.threads=%d\n"
                "transaction.state.log.num.partitions=%d\ntransaction.state.log.min.isr=1\n"
                "transaction.state.log.replication.factor=1\n"
                "transaction.abort.timed.out.transaction.cleanup.interval.ms=%d\n",
                s->network_threads, s->groups_partitions, s->rebalance_delay_ms,
                (long long)s->checkpoint_ms, (long long)s->checkpoint_ms,
                (long long)s->checkpoint_ms, (long long)s->retention_check_ms,
-               (long long)s->snapshot_bytes, s->transactions_partitions, s->timeouts_ms);
+               (long long)s->snapshot_bytes, s->cleaner_backoff_ms, s->cleaner_threads,
+               s->transactions_partitions, s->timeouts_ms);
     if (s->roll_ms)
         buf_printf(&text, "log.roll.ms=%lld\n", (long long)s->roll_ms);
     if (s->flush_all)

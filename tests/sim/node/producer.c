@@ -203,9 +203,8 @@ static void produced(struct client *client, struct call *call)
 
 static struct slice build(struct producer *p, const struct batch *batch, struct arena *arena)
 {
-    struct buf bytes, value;
+    struct buf bytes;
     buf_init(&bytes);
-    buf_init(&value);
     struct builder_options options = BUILDER_DEFAULTS;
     options.codec = batch->codec;
     options.level = codec_level_default(batch->codec);
@@ -217,14 +216,12 @@ static struct slice build(struct producer *p, const struct batch *batch, struct 
     struct builder builder;
     builder_begin(&builder, &bytes, &options);
     for (int32_t i = 0; i < batch->count; i++) {
-        buf_clear(&value);
-        model_value(batch->id_first + (uint64_t)i, &value);
-        builder_append(&builder, batch->timestamp + i, SLICE_NULL, buf_slice(&value));
+        model_append(batch->partition->topic, batch->id_first + (uint64_t)i, batch->timestamp + i,
+                     &builder);
     }
     ENSURE(builder_end(&builder) == ERR_NONE);
     struct slice copy = arena_dup(arena, buf_slice(&bytes));
     buf_fini(&bytes);
-    buf_fini(&value);
     return copy;
 }
 

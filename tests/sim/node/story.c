@@ -41,6 +41,13 @@ void world_say(const char *format, ...)
     printf("\n");
 }
 
+bool world_watches(const char *topic, int32_t partition)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s-%d", topic, partition);
+    return current->watch && !strcmp(name, current->watch);
+}
+
 static void draw_settings(struct world *world)
 {
     struct world_settings *s = &world->settings;
@@ -62,6 +69,8 @@ static void draw_settings(struct world *world)
     s->groups_partitions = (int)between(world, 1, 4);
     s->transactions_partitions = (int)between(world, 1, 4);
     s->timeouts_ms = (int)between(world, 100, 5000);
+    s->cleaner_backoff_ms = (int)between(world, 100, chance(world, 50) ? 1000 : 15000);
+    s->cleaner_threads = (int)between(world, 1, 3);
     s->cells = (int)between(world, 1, MODEL_CELLS_MAX);
     s->transactors = chance(world, 75) ? (int)between(world, 1, 4) : 0;
 }
@@ -120,8 +129,10 @@ static void scan(struct world *world, bool quiet)
     if (quiet)
         be_quiet(world);
     scanner_start(world->scanner);
-    if (!sim_run_until(world->sim, scan_is_over, world, SCAN_MS))
+    if (!sim_run_until(world->sim, scan_is_over, world, SCAN_MS)) {
+        scanner_tell(world->scanner);
         world_fail("not all partitions could be read within %d s", SCAN_MS / 1000);
+    }
     world->quiet = world->lied;
     if (world->state == WORLD_READY)
         world->lossy = false;
@@ -369,8 +380,10 @@ static void finish(struct world *world)
     world_say("finishing");
     if (!sim_run_until(world->sim, all_done, world, FINISH_MS)) {
         for (int i = 0; i < world->actor_count; i++)
-            if (!world->actors[i]->is_done(world->actors[i]))
+            if (!world->actors[i]->is_done(world->actors[i])) {
                 fprintf(stderr, "%s is not done\n", world->actors[i]->name);
+                transactor_tell(world->actors[i]);
+            }
         world_fail("without faults, not everything came to its end within %d s", FINISH_MS / 1000);
     }
     bring_up(world);
@@ -417,14 +430,15 @@ static void finish_on_lies(struct world *world)
     }
 }
 
-uint64_t world_run(uint64_t seed, bool verbose, FILE *trace)
+uint64_t world_run(const struct world_options *options)
 {
     struct world *world = mem_zalloc(sizeof *world);
     current = world;
-    world->seed = seed;
-    world->verbose = verbose;
-    world->sim = sim_new(seed);
-    sim_trace(world->sim, trace);
+    world->seed = options->seed;
+    world->verbose = options->verbose;
+    world->watch = options->watch;
+    world->sim = sim_new(world->seed);
+    sim_trace(world->sim, options->trace);
     model_init(&world->model);
     draw_settings(world);
     world->server = sim_machine_new(world->sim, "node");
@@ -454,12 +468,13 @@ uint64_t world_run(uint64_t seed, bool verbose, FILE *trace)
     world_say(
         "%d starts, %d kills, %lld power cuts, %d stops, %d scans; %lld records acknowledged, "
         "%lld read, %lld lost as allowed, %lld commits; %zu transactions, seen committed %lld "
-        "times, aborted %lld times; %lld steps",
+        "times, aborted %lld times; %lld missing for their key; %lld steps",
         world->starts, world->kills, (long long)world->cuts, world->terminations, world->scans,
         (long long)world->model.records_acked, (long long)world->model.records_seen,
         (long long)world->model.records_lost, (long long)world->model.commits_acked,
         world->model.txn_count, (long long)world->model.outcomes_seen[1],
-        (long long)world->model.outcomes_seen[0], (long long)sim_steps(world->sim));
+        (long long)world->model.outcomes_seen[0], (long long)world->model.records_compacted,
+        (long long)sim_steps(world->sim));
     uint64_t digest = sim_digest(world->sim);
     model_fini(&world->model);
     sim_free(world->sim);

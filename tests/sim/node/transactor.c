@@ -48,12 +48,15 @@ struct transactor {
     int16_t epoch;
     bool bump; /* ask with the id it has: something may be in the log that has no answer */
     int sends; /* of the request that gives out an epoch */
+    struct model_cell before; /* ... when it was sent last */
     int32_t timeout_ms;
     int64_t offset_floor;
+    bool group_found; /* its coordinator */
 
     /* The transaction. */
     uint64_t txn;
     int64_t begun_ns;
+    enum err last;                /* that was answered */
     struct part parts[PARTS_MAX]; /* sequences are kept from one to the next */
     int part_count;
     int batches_left;
@@ -129,8 +132,9 @@ static void drop(struct transactor *t, enum state state)
 static void take_error(struct transactor *t, const char *what, int code)
 {
     enum err err = err_from_wire(code);
+    t->last = err;
     switch ((int)err) {
-    case ERR_NOT_COORDINATOR:
+    case ERR_NOT_COORDINATOR: t->group_found = false; /* fallthrough */
     case ERR_COORDINATOR_NOT_AVAILABLE:
     case ERR_COORDINATOR_LOAD_IN_PROGRESS:
     case ERR_CONCURRENT_TRANSACTIONS:
@@ -190,20 +194,23 @@ static void found(struct client *client, struct call *call)
                                                                  : r->error_code;
     if (error)
         take_error(t, "FindCoordinator", error);
+    else if (call->argument)
+        t->group_found = true;
     else
         t->state = OUTSIDE;
 }
 
-static void find(struct transactor *t)
+static void find(struct transactor *t, bool of_group)
 {
     struct call *call = call_new(t, WIRE_API_FIND_COORDINATOR, 1, 99);
     struct find_coordinator_request *body = body_new(call, &wire_find_coordinator_request);
-    body->key_type = COORDINATOR_OF_TRANSACTIONS;
+    body->key_type = of_group ? 0 : COORDINATOR_OF_TRANSACTIONS;
+    struct slice key = of_group ? slice_str(cell_of(t)->group) : id_of(t);
     if (call->version >= 4)
-        *find_coordinator_request_coordinator_keys_new(&call->arena, body, 1) = id_of(t);
+        *find_coordinator_request_coordinator_keys_new(&call->arena, body, 1) = key;
     else
-        body->key = id_of(t);
-    client_call_send(&t->actor.client, call, body, true, found, NULL);
+        body->key = key;
+    client_call_send(&t->actor.client, call, body, true, found, of_group ? t : NULL);
 }
 
 static void forget_sequences(struct transactor *t)
@@ -222,7 +229,7 @@ static void id_given(struct client *client, struct call *call)
         take_error(t, "InitProducerId", r->error_code);
         return;
     }
-    model_cell_given(&t->actor.world->model, t->cell, r->producer_id, r->producer_epoch,
+    model_cell_given(&t->actor.world->model, t->cell, &t->before, r->producer_id, r->producer_epoch,
                      t->bump && t->sends > 1);
     t->producer_id = r->producer_id;
     t->epoch = r->producer_epoch;
@@ -244,6 +251,7 @@ static void ask_id(struct transactor *t)
     }
     t->begun_ns = sim_now_ns(t->actor.world->sim);
     t->sends++;
+    t->before = *cell_of(t);
     client_call_send(&t->actor.client, call, body, true, id_given, NULL);
 }
 
@@ -272,8 +280,13 @@ static void offset_read(struct client *client, struct call *call)
         }
     }
     enum err err = err_from_wire(error);
-    if (err == ERR_UNSTABLE_OFFSET_COMMIT || (err && topic->state != MODEL_EXISTS))
+    t->last = err;
+    if (err == ERR_UNSTABLE_OFFSET_COMMIT || (err && topic->state != MODEL_EXISTS)) {
+        /* After a power cut it may hang: the coordinator forgot that transaction. */
+        if (t->actor.world->model.txn_loose && t->state == READING && chance(t->actor.world, 5))
+            t->state = IDLE;
         return;
+    }
     if (err) {
         take_error(t, "OffsetFetch", error);
         return;
@@ -394,9 +407,8 @@ static void produced(struct client *client, struct call *call)
 
 static struct slice build(struct transactor *t, struct arena *arena)
 {
-    struct buf bytes, value;
+    struct buf bytes;
     buf_init(&bytes);
-    buf_init(&value);
     struct builder_options options = BUILDER_DEFAULTS;
     options.codec = t->codec;
     options.level = codec_level_default(t->codec);
@@ -407,14 +419,12 @@ static struct slice build(struct transactor *t, struct arena *arena)
     struct builder builder;
     builder_begin(&builder, &bytes, &options);
     for (int32_t i = 0; i < t->count; i++) {
-        buf_clear(&value);
-        model_value(t->id_first + (uint64_t)i, &value);
-        builder_append(&builder, t->timestamp + i, SLICE_NULL, buf_slice(&value));
+        model_append(t->part->partition->topic, t->id_first + (uint64_t)i, t->timestamp + i,
+                     &builder);
     }
     ENSURE(builder_end(&builder) == ERR_NONE);
     struct slice copy = arena_dup(arena, buf_slice(&bytes));
     buf_fini(&bytes);
-    buf_fini(&value);
     return copy;
 }
 
@@ -565,7 +575,8 @@ static void ended(struct client *client, struct call *call)
     bool unsure = t->bump;
     t->bump = false;
     if (t->is_new) {
-        model_cell_given(model, t->cell, r->producer_id, r->producer_epoch, t->sends > 1);
+        model_cell_given(model, t->cell, &t->before, r->producer_id, r->producer_epoch,
+                         t->sends > 1);
         t->producer_id = r->producer_id;
         t->epoch = r->producer_epoch;
         forget_sequences(t);
@@ -586,6 +597,7 @@ static void end(struct transactor *t)
     if (t->commits)
         model_txn(&t->actor.world->model, t->txn)->commit_sent = true;
     t->sends++;
+    t->before = *cell_of(t);
     client_call_send(&t->actor.client, call, body, true, ended, NULL);
 }
 
@@ -634,9 +646,14 @@ static void act(struct actor *actor)
     if (client_calls(&actor->client) || !world->pinned || !world->has_transactions)
         return;
     switch (t->state) {
-    case LOST: find(t); break;
+    case LOST: find(t, false); break;
     case OUTSIDE: ask_id(t); break;
-    case READING: read_offset(t); break;
+    case READING:
+        if (t->group_found)
+            read_offset(t);
+        else
+            find(t, true);
+        break;
     case IDLE:
         if (world->finishing)
             break;
@@ -661,6 +678,18 @@ static bool is_done(struct actor *actor)
     struct transactor *t = LIST_ITEM(actor, struct transactor, actor);
     struct world *world = actor->world;
     return t->state == IDLE || t->state == AWAY || !world->pinned || !world->has_transactions;
+}
+
+void transactor_tell(struct actor *actor)
+{
+    if (actor->act != act)
+        return;
+    struct transactor *t = LIST_ITEM(actor, struct transactor, actor);
+    static const char *const names[] = {"LOST",    "OUTSIDE", "READING", "IDLE",
+                                        "WORKING", "ENDING",  "AWAY"};
+    fprintf(stderr, "  %s, producer %lld, epoch %d, transaction %llu, last error %s\n",
+            names[t->state], (long long)t->producer_id, t->epoch, (unsigned long long)t->txn,
+            err_name(t->last));
 }
 
 static void transactor_free(struct actor *actor)

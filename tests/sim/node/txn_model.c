@@ -49,7 +49,8 @@ void model_txn_see(struct model *model, uint64_t number, bool committed, const c
     model->outcomes_seen[committed]++;
 }
 
-void model_cell_given(struct model *model, int cell, int64_t producer_id, int32_t epoch, bool again)
+void model_cell_given(struct model *model, int cell, const struct model_cell *before,
+                      int64_t producer_id, int32_t epoch, bool again)
 {
     struct model_cell *c = &model->cells[cell];
     if (producer_id < 0 || epoch < 0)
@@ -60,9 +61,9 @@ void model_cell_given(struct model *model, int cell, int64_t producer_id, int32_
         c->epoch = epoch;
         return;
     }
-    if (epoch < c->epoch + !again && !model->txn_loose)
+    if (before->producer_id == producer_id && epoch < before->epoch + !again && !model->txn_loose)
         world_fail("%s: epoch %d of producer %lld was given after %d", c->id, epoch,
-                   (long long)producer_id, c->epoch);
+                   (long long)producer_id, before->epoch);
     if (epoch > c->epoch)
         c->epoch = epoch;
 }
@@ -111,8 +112,13 @@ static void activate(struct model_view *view, int64_t offset_last)
     view->activated_to = offset_last;
 }
 
-static bool marker_of(struct model_partition *p, const struct batch_info *info)
+enum marker { MARKER_EMPTY, MARKER_ABORT, MARKER_COMMIT };
+
+/* A cleaner may take the marker and leave its batch, for the producer's sake. */
+static enum marker marker_of(struct model_partition *p, const struct batch_info *info)
 {
+    if (p->topic->compacted && batch_record_count(info->data) == 0)
+        return MARKER_EMPTY;
     struct records_iter iter;
     struct record record;
     struct control_end_txn marker;
@@ -122,7 +128,7 @@ static bool marker_of(struct model_partition *p, const struct batch_info *info)
         world_fail("%s-%d: the control batch at %lld is no marker", p->topic->name, p->index,
                    (long long)info->offset_base);
     records_iter_fini(&iter);
-    return marker.is_commit;
+    return marker.is_commit ? MARKER_COMMIT : MARKER_ABORT;
 }
 
 /* In a walk: the marker ends what its producer has pending. */
@@ -168,13 +174,23 @@ bool model_view_batch(struct model *model, struct model_partition *p, struct mod
         return true;
     int64_t producer_id = batch_producer_id(info->data);
     bool is_control = info->attributes & BATCH_CONTROL;
+    enum marker marker = is_control ? marker_of(p, info) : MARKER_EMPTY;
+    if (world_watches(p->topic->name, p->index))
+        world_say("%s-%d: %lld to %lld, %d records%s%s, producer %lld, epoch %d, sequence %d",
+                  p->topic->name, p->index, (long long)info->offset_base,
+                  (long long)info->offset_last, batch_record_count(info->data),
+                  info->attributes & BATCH_TRANSACTIONAL ? ", transactional" : "",
+                  marker == MARKER_COMMIT  ? " COMMIT"
+                  : marker == MARKER_ABORT ? " ABORT"
+                                           : "",
+                  (long long)producer_id, batch_producer_epoch(info->data),
+                  batch_base_sequence(info->data));
     if (is_control) {
-        bool commit = marker_of(p, info);
         int at;
         if (view->walk)
-            end_pending(model, p, producer_id, commit);
+            end_pending(model, p, producer_id, marker == MARKER_COMMIT);
         activate(view, info->offset_last);
-        if (!commit && active_has(view, producer_id, &at))
+        if (marker == MARKER_ABORT && active_has(view, producer_id, &at))
             view->active[at] = view->active[--view->active_count];
         return false;
     }

@@ -31,8 +31,8 @@ struct model_txn {
 
 struct model_cell {
     char id[16], group[16];
-    int64_t producer_id;
-    int32_t epoch; /* highest given for producer_id */
+    int64_t producer_id; /* the newest */
+    int32_t epoch;       /* highest given for it */
     int64_t offset_floor;
 };
 
@@ -60,10 +60,11 @@ struct model_txn *model_txn(struct model *model, uint64_t number);
 /* Something that was read says how it ended. */
 void model_txn_see(struct model *model, uint64_t number, bool committed, const char *where);
 
-/* InitProducerId or EndTxn gave out this pair. again: the same request was sent before and not
+/* InitProducerId or EndTxn gave out this pair. before: the cell when it was asked for, as answers
+ * on several connections overtake each other. again: the same request was sent before and not
  * answered, so that the pair may be one that was meant for it. */
-void model_cell_given(struct model *model, int cell, int64_t producer_id, int32_t epoch,
-                      bool again);
+void model_cell_given(struct model *model, int cell, const struct model_cell *before,
+                      int64_t producer_id, int32_t epoch, bool again);
 /* The committed offset of the cell's group: floor is cell->offset_floor when it was asked for. */
 void model_cell_read(struct model *model, int cell, int64_t floor, int64_t value);
 

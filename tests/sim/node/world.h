@@ -27,6 +27,7 @@ struct world_settings {
     int64_t snapshot_bytes;
     int64_t roll_ms;
     int rebalance_delay_ms;
+    int cleaner_backoff_ms, cleaner_threads;
     int timeouts_ms; /* how often transactions are looked at for theirs */
     int network_threads;
     int groups_partitions, transactions_partitions;
@@ -37,6 +38,7 @@ enum world_state { WORLD_OFF, WORLD_STARTING, WORLD_READY, WORLD_ENDED };
 struct world {
     uint64_t seed;
     bool verbose;
+    const char *watch;
     struct sim *sim;
     struct sim_machine *server, *clients;
     struct io *io, *client_io; /* of the process that runs now */
@@ -82,8 +84,18 @@ _Noreturn void world_fail(const char *format, ...) __attribute__((format(printf,
 /* With --verbose. */
 void world_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Told of with --watch TOPIC-N: each batch that is read. */
+bool world_watches(const char *topic, int32_t partition);
+
+struct world_options {
+    uint64_t seed;
+    bool verbose;
+    FILE *trace;
+    const char *watch;
+};
+
 /* Runs the whole story; returns the digest. */
-uint64_t world_run(uint64_t seed, bool verbose, FILE *trace);
+uint64_t world_run(const struct world_options *options);
 
 /* ---- node.c: the node's life ---- */
 
@@ -143,10 +155,13 @@ struct actor *producer_new(struct world *world, int index);
 struct actor *consumer_new(struct world *world, int index);
 struct actor *joiner_new(struct world *world, int index);
 struct actor *transactor_new(struct world *world, int index);
+void transactor_tell(struct actor *actor); /* its state, to stderr, if it is one */
 struct actor *admin_new(struct world *world);
 /* Reads all partitions from the start, once for each scan. */
 struct actor *scanner_new(struct world *world);
 void scanner_start(struct actor *actor);
+/* Where it stands, to stderr. */
+void scanner_tell(struct actor *actor);
 
 /* A version between those given that both sides know. */
 int actor_version(struct actor *actor, enum wire_api_key key, int first);
