@@ -7,8 +7,8 @@ usage: run.py [--rounds 3] [--scale 1.0] [--only W1,W3,L1,start,floor,...] [--kl
 W1 to W10 and L1 load both brokers through librdkafka in turn, round after round, and give medians:
 throughput, broker CPU seconds per million records and per GB, memory. `floor` puts Klamm beside
 the least a broker can do (floor.c) at equal batch sizes. `start` runs each start-up five times on
-an empty folder. The rest measures Klamm alone (limits.py): size, first-start, partitions,
-connections, wide-fetch, recovery, cold-reader.
+an empty folder. `compaction` has both clean the same gigabyte. The rest measures Klamm alone
+(limits.py): size, first-start, partitions, connections, wide-fetch, recovery, cold-reader.
 
 --realtime gives clients and brokers a real-time priority: on a machine that others use, times say
 something only then. CPU seconds are comparable within one run only.
@@ -23,6 +23,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
+import compaction  # noqa: E402
 import limits  # noqa: E402
 import nodes  # noqa: E402
 
@@ -227,6 +228,8 @@ def main():
             for broker in brokers:
                 broker.clean()
     options.load, options.program = load, compile_program("loadgen", "-lrdkafka", "-lpthread")
+    if wanted("compaction"):
+        compaction.run(kinds, options)
     for name, measure in limits.MEASUREMENTS.items():
         if wanted(name):
             measure(options)
