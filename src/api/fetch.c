@@ -19,6 +19,7 @@
 #include "conf/config.h"
 #include "meta/image.h"
 #include "repl/quorum.h"
+#include "store/log_dirs.h"
 #include "wire/api.h"
 #include "wire_fetch.h"
 
@@ -65,7 +66,14 @@ static void read_one(struct fetch *fetch, struct fetch_partition *item)
         .bound = fetch->bound,
         .arena = &fetch->request->arena,
     };
+    /* Each range holds a file open until it is sent. With few descriptors an answer does with the
+     * first ones, and the partitions behind come with the next fetch. */
+    bool can_wait = fetch->size > 0;
+    if (can_wait && log_dirs_files_short(fetch->request->context->log_dirs))
+        result->read.size_max = 0;
     result->err = partition_read(item->partition, &result->read);
+    if (can_wait && result->err == ERR_TOO_MANY_FILES)
+        result->err = ERR_NONE;
     if (fetch->bound == PARTITION_TO_LEO &&
         (!result->err || result->err == ERR_OFFSET_OUT_OF_RANGE)) {
         /* No partition has a follower as yet: who says that it is one is not known here. */

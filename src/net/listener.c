@@ -12,6 +12,7 @@
 #include "os/diag.h"
 
 enum { ACCEPT_BATCH_MAX = 64, PAUSE_MS = 200 };
+#define TELL_NS INT64_C(60000000000)
 
 struct listener {
     struct net *net;
@@ -20,7 +21,7 @@ struct listener {
     struct loop_watch watch;
     struct loop_task start_task;
     struct loop_timer pause_timer;
-    bool out_of_files; /* told once for each time it lasts */
+    int64_t told_ns; /* when it was last told that descriptors are short; 0: never */
     bool started;
 };
 
@@ -40,11 +41,13 @@ static void set_watch(struct listener *listener, unsigned events)
 static void pause_files(struct listener *listener)
 {
     struct net *net = listener->net;
-    if (!listener->out_of_files)
-        diag(DIAG_NET, DIAG_ERROR,
-             "listener %s: no file descriptors left; accepting again when there are",
+    int64_t now_ns = io_mono_ns(net->io);
+    if (!listener->told_ns || now_ns - listener->told_ns > TELL_NS) {
+        diag(DIAG_NET, DIAG_WARN,
+             "listener %s: no file descriptors left; connections wait until there are",
              listener->info.name);
-    listener->out_of_files = true;
+        listener->told_ns = now_ns;
+    }
     count(&net->pauses_files, 1);
     atomic_store(&net->accept_paused, true);
     set_watch(listener, 0);
@@ -104,7 +107,6 @@ static void accept_ready(struct loop_watch *watch, unsigned events)
         }
         if (e)
             continue; /* the trouble of one client that is gone */
-        listener->out_of_files = false;
         take_connection(listener, fd, &local, &peer);
     }
 }

@@ -26,7 +26,7 @@ struct node {
     struct api_context context;
     struct publisher publisher;
     int64_t memory;
-    int64_t file_limit; /* open files and sockets that the process may have */
+    struct settings_files files; /* how open files are shared out */
 
     struct loop *meta_loop;
     struct loop **loops; /* that serve connections */

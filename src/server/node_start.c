@@ -102,7 +102,7 @@ static enum err bind_all(struct node *node, char **ret_text)
 {
     struct net_handler handler = {
         .on_frame = on_frame, .on_close = on_close, .on_peer_closed = on_peer_closed};
-    struct net_config net = settings_net(node->static_config, node->memory);
+    struct net_config net = settings_net(node->static_config, node->memory, &node->files);
     node->net = net_new(node->options.io, &net, node->loops, node->loop_count, &handler, node);
     const struct listener_list *list = config_listeners(node->static_config);
     enum err err = ERR_NONE;
@@ -135,9 +135,7 @@ static enum err open_folders(struct node *node, char **ret_text)
     struct log_dirs_options options;
     log_dirs_options_init(&options);
     settings_log_dirs(config, &options);
-    /* The other half is for connections and what is open for a moment. */
-    if (node->file_limit / 2 < options.files_max)
-        options.files_max = (int)(node->file_limit / 2);
+    options.files_max = node->files.segments;
     options.io = node->options.io;
     options.paths = names;
     options.path_count = paths.count;
@@ -261,6 +259,7 @@ static void build_services(struct node *node)
         .meta_loop = node->meta_loop,
         .static_config = config,
         .memory = node->memory,
+        .files = node->files,
         .is_first = true,
     };
 }
@@ -281,9 +280,23 @@ static void build_moves(struct node *node)
     replica_moves_configure(context->moves, &config);
 }
 
+static void share_files(struct node *node)
+{
+    enum { FEW = 1024 };
+    const struct config *config = node->static_config;
+    int64_t limit = io_raise_file_limit(node->options.io);
+    node->files = settings_files(limit, settings_loop_count(config, node->options.io),
+                                 config_log_dirs(config).count, config_listeners(config)->count);
+    if (limit < FEW)
+        diag(DIAG_SERVER, DIAG_WARN,
+             "this process may open %lld files only: %d connections are accepted at a time; raise "
+             "the limit (ulimit -n, or LimitNOFILE= of the service) for more",
+             (long long)limit, node->files.connections);
+}
+
 enum err node_build(struct node *node, char **ret_text)
 {
-    node->file_limit = io_raise_file_limit(node->options.io);
+    share_files(node);
     node->memory = node->options.memory;
     if (node->memory <= 0)
         node->memory = io_memory_limit(node->options.io) / 4;

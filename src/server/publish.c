@@ -76,7 +76,7 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     const struct config *before = context->config;
     struct config *config = settings_with_dynamic(publisher->static_config, new);
     context->config = config;
-    struct net_config net = settings_net(config, publisher->memory);
+    struct net_config net = settings_net(config, publisher->memory, &publisher->files);
     net_configure(publisher->net, &net);
     struct cleaner_config cleaner = settings_cleaner(config);
     log_dirs_configure_cleaner(context->log_dirs, &cleaner);

@@ -8,6 +8,7 @@
 
 #include "api/context.h"
 #include "base/list.h"
+#include "server/settings.h"
 
 struct meta_image;
 struct net;
@@ -20,6 +21,7 @@ struct publisher {
     struct loop *meta_loop;
     const struct config *static_config;
     int64_t memory;
+    struct settings_files files;
     bool is_first;           /* logs without a topic are strays, once */
     struct loop_timer retry; /* a log could not be made: the disk is full, say */
     int32_t log_count;

@@ -11,12 +11,38 @@ static int32_t int32_of(const struct config *config, enum broker_key key)
     return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : (int32_t)value;
 }
 
-struct net_config settings_net(const struct config *config, int64_t memory)
+struct settings_files settings_files(int64_t limit, int loop_count, int folder_count,
+                                     int listener_count)
+{
+    enum {
+        OWN = 20, /* standard streams, signals, the metadata log; what workers open for a moment */
+        LOOP_OWN = 2,
+        SHARE = 8, /* one in so many stays for segments, however many connections come */
+        SEGMENTS_MIN = 16,
+        CONNECTIONS_MIN = 4,
+        SEGMENTS_MAX = 4096,
+    };
+    int64_t rest = limit - OWN - LOOP_OWN * (loop_count + 1) - folder_count - listener_count;
+    int64_t segments = rest / SHARE > SEGMENTS_MIN ? rest / SHARE : SEGMENTS_MIN;
+    int64_t connections = rest - (segments < SEGMENTS_MAX ? segments : SEGMENTS_MAX);
+    if (connections < CONNECTIONS_MIN)
+        connections = CONNECTIONS_MIN;
+    segments = rest / 2 > SEGMENTS_MIN ? rest / 2 : SEGMENTS_MIN;
+    return (struct settings_files){
+        .connections = connections < INT32_MAX ? (int32_t)connections : INT32_MAX,
+        .segments = segments < SEGMENTS_MAX ? (int)segments : SEGMENTS_MAX,
+    };
+}
+
+struct net_config settings_net(const struct config *config, int64_t memory,
+                               const struct settings_files *files)
 {
     struct net_config net;
     net_config_init(&net);
     net.request_size_max = int32_of(config, BROKER_KEY_SOCKET_REQUEST_MAX_BYTES);
     net.connections_max = int32_of(config, BROKER_KEY_MAX_CONNECTIONS);
+    if (net.connections_max > files->connections)
+        net.connections_max = files->connections;
     net.connections_per_ip_max = int32_of(config, BROKER_KEY_MAX_CONNECTIONS_PER_IP);
     net.idle_max_ms = config_int(config, BROKER_KEY_CONNECTIONS_MAX_IDLE_MS);
     net.queued_size_max = config_int(config, BROKER_KEY_QUEUED_MAX_REQUEST_BYTES);
@@ -48,12 +74,12 @@ struct coord_config settings_coord(const struct config *config, const struct met
     coord.batch_size_max = int32_of(config, BROKER_KEY_MESSAGE_MAX_BYTES);
     coord.compression = (int8_t)config_int(config, BROKER_KEY_OFFSETS_TOPIC_COMPRESSION_CODEC);
     coord.transaction_timeout_max_ms = int32_of(config, BROKER_KEY_TRANSACTION_MAX_TIMEOUT_MS);
-    coord.transaction_abort_check_ms = int32_of(
-        config, BROKER_KEY_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS);
+    coord.transaction_abort_check_ms =
+        int32_of(config, BROKER_KEY_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS);
     coord.transactional_id_expiration_ms =
         config_int(config, BROKER_KEY_TRANSACTIONAL_ID_EXPIRATION_MS);
-    coord.transaction_expiry_check_ms = int32_of(
-        config, BROKER_KEY_TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS);
+    coord.transaction_expiry_check_ms =
+        int32_of(config, BROKER_KEY_TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS);
     coord.two_phase_commit_enable =
         config_bool(config, BROKER_KEY_TRANSACTION_TWO_PHASE_COMMIT_ENABLE);
     coord.transaction_version = meta_image_feature(image, SLICE_LIT("transaction.version"));

@@ -11,8 +11,17 @@
 
 struct meta_image;
 
+/* How a process that may have `limit` files open shares them out. */
+struct settings_files {
+    int32_t connections; /* at most; what they leave is enough to serve every partition */
+    int segments;        /* at most kept open while connections leave them room */
+};
+struct settings_files settings_files(int64_t limit, int loop_count, int folder_count,
+                                     int listener_count);
+
 /* `memory` is the node's budget: half of it is for requests and answers under way. */
-struct net_config settings_net(const struct config *config, int64_t memory);
+struct net_config settings_net(const struct config *config, int64_t memory,
+                               const struct settings_files *files);
 /* The image tells the finalized transaction.version. */
 struct coord_config settings_coord(const struct config *config, const struct meta_image *image);
 /* Times and sizes; paths, ids and callbacks are the node's. */

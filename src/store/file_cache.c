@@ -15,14 +15,14 @@
 
 #include <stdatomic.h>
 
-enum { EVICT_BATCH = 16 };
+enum { EVICT_BATCH = 16, ROUNDS_MAX = 4 };
 
 struct file_cache {
     _Atomic uint32_t refs;
     struct io *io;
     struct lock lock;
     struct list idle; /* least recently used first */
-    int open, open_max;
+    int open, open_max, idle_count;
 };
 
 struct file_cache *file_cache_new(struct io *io, int files_max)
@@ -64,6 +64,14 @@ int file_cache_open_count(struct file_cache *cache)
     return open;
 }
 
+bool file_cache_is_short(struct file_cache *cache)
+{
+    lock_take(&cache->lock);
+    bool is_short = 2 * (cache->open - cache->idle_count) >= cache->open_max;
+    lock_release(&cache->lock);
+    return is_short;
+}
+
 /* Takes up to `count` idle files out; their descriptors are the caller's to close. */
 static int take_idle(struct file_cache *cache, int count, int fds[EVICT_BATCH])
 {
@@ -76,6 +84,7 @@ static int take_idle(struct file_cache *cache, int count, int fds[EVICT_BATCH])
         fds[taken++] = file->fd;
         file->fd = -1;
         cache->open--;
+        cache->idle_count--;
     }
     return taken;
 }
@@ -92,14 +101,18 @@ static enum err open_file(struct file_cache *cache, struct log_file *file, bool 
     segment_path(file->segment, file->kind, path);
     unsigned flags = IO_READ | IO_WRITE | (create ? IO_CREATE : 0);
     enum err err = io_open(cache->io, path, flags, ret_fd);
-    if (err != ERR_TOO_MANY_FILES)
-        return err;
-    int fds[EVICT_BATCH];
-    lock_take(&cache->lock);
-    int count = take_idle(cache, EVICT_BATCH, fds);
-    lock_release(&cache->lock);
-    close_all(cache, fds, count);
-    return count ? io_open(cache->io, path, flags, ret_fd) : err;
+    /* Another thread may take what was set free here. */
+    for (int round = 0; err == ERR_TOO_MANY_FILES && round < ROUNDS_MAX; round++) {
+        int fds[EVICT_BATCH];
+        lock_take(&cache->lock);
+        int count = take_idle(cache, EVICT_BATCH, fds);
+        lock_release(&cache->lock);
+        if (!count)
+            break;
+        close_all(cache, fds, count);
+        err = io_open(cache->io, path, flags, ret_fd);
+    }
+    return err;
 }
 
 void log_file_init(struct log_file *file, struct segment *segment, uint8_t kind)
@@ -116,8 +129,10 @@ enum err log_file_pin(struct log_file *file, bool create, int *ret_fd)
     struct file_cache *cache = file->segment->cache;
     lock_take(&cache->lock);
     if (file->fd >= 0) {
-        if (file->pins++ == 0)
+        if (file->pins++ == 0) {
             list_remove(&file->lru);
+            cache->idle_count--;
+        }
         *ret_fd = file->fd;
         lock_release(&cache->lock);
         return ERR_NONE;
@@ -145,8 +160,10 @@ void log_file_unpin(struct log_file *file)
     struct file_cache *cache = file->segment->cache;
     lock_take(&cache->lock);
     ENSURE(file->pins > 0);
-    if (--file->pins == 0)
+    if (--file->pins == 0) {
         list_push_back(&cache->idle, &file->lru);
+        cache->idle_count++;
+    }
     lock_release(&cache->lock);
 }
 
@@ -160,6 +177,7 @@ void log_file_close(struct log_file *file)
         fd = file->fd;
         file->fd = -1;
         cache->open--;
+        cache->idle_count--;
     }
     lock_release(&cache->lock);
     if (fd >= 0)

@@ -31,6 +31,8 @@ struct file_cache *file_cache_ref(struct file_cache *cache);
 void file_cache_unref(struct file_cache *cache);
 struct io *file_cache_io(const struct file_cache *cache);
 int file_cache_open_count(struct file_cache *cache);
+/* True when pins hold half of what may be open: who can do without another one should. */
+bool file_cache_is_short(struct file_cache *cache);
 
 void log_file_init(struct log_file *file, struct segment *segment, uint8_t kind);
 /* Opens it if need be; `create`: makes the file when it is not there (else ERR_NOT_FOUND). When the

@@ -338,6 +338,11 @@ struct log_dir *log_dirs_metadata(const struct log_dirs *dirs)
     return dirs->metadata;
 }
 
+bool log_dirs_files_short(const struct log_dirs *dirs)
+{
+    return file_cache_is_short(dirs->cache);
+}
+
 struct slice log_dirs_cluster_id(const struct log_dirs *dirs)
 {
     return slice_str(dirs->cluster_id);

@@ -27,12 +27,33 @@ static struct config *config_of(const char *extra)
     return config;
 }
 
+static const struct settings_files plenty = {.connections = INT32_MAX, .segments = 4096};
+
+/* Whatever the limit, what all may have together is not more than it, as long as it is sane. */
+static void files_are_shared_out(void **state)
+{
+    (void)state;
+    for (int64_t limit = 60; limit < 3000000; limit += 1 + limit / 7) {
+        struct settings_files files = settings_files(limit, 2, 2, 2);
+        assert_true(files.connections >= 4 && files.segments >= 16 && files.segments <= 4096);
+        assert_true(files.connections + 16 + 20 + 6 + 4 <= limit + 4);
+    }
+    assert_int_equal(settings_files(64, 2, 2, 2).connections, 18);
+    assert_true(settings_files(1024, 2, 1, 2).connections > 800);
+    assert_true(settings_files(524288, 2, 1, 2).connections > 500000);
+    struct config *config = config_of("max.connections=50\n");
+    struct settings_files few = settings_files(64, 2, 2, 2);
+    assert_int_equal(settings_net(config, 1 << 30, &few).connections_max, 18);
+    assert_int_equal(settings_net(config, 1 << 30, &plenty).connections_max, 50);
+    config_unref(config);
+}
+
 /* Kafka's defaults where the file is silent. */
 static void defaults(void **state)
 {
     (void)state;
     struct config *config = config_of("");
-    struct net_config net = settings_net(config, INT64_C(2) << 30);
+    struct net_config net = settings_net(config, INT64_C(2) << 30, &plenty);
     assert_int_equal(net.request_size_max, 104857600);
     assert_int_equal(net.idle_max_ms, 600000);
     assert_int_equal(net.send_buffer_size, -1);
@@ -71,7 +92,7 @@ static void the_file_wins(void **state)
                                       "offsets.retention.minutes=2\nlog.segment.bytes=1048576\n"
                                       "log.flush.interval.messages=1\n");
     assert_int_equal(settings_loop_count(config, NULL), 7);
-    assert_int_equal(settings_net(config, 1 << 30).send_buffer_size, 5000);
+    assert_int_equal(settings_net(config, 1 << 30, &plenty).send_buffer_size, 5000);
     struct meta_image *image = meta_image_empty();
     assert_int_equal(settings_coord(config, image).offsets_retention_ms, 120000);
     struct topic_config topic;
@@ -87,6 +108,7 @@ static void the_file_wins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_shared_out),
         cmocka_unit_test(defaults),
         cmocka_unit_test(the_file_wins),
     };

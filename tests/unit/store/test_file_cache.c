@@ -25,6 +25,14 @@ static void idle_files_make_room(void **state)
         log_file_unpin(&segments[i]->files[SEGMENT_LOG]);
     }
     assert_int_equal(first->fd, pinned);
+    assert_false(file_cache_is_short(cache));
+    assert_int_equal(log_file_pin(&segments[1]->files[SEGMENT_LOG], false, &fd), ERR_NONE);
+    assert_true(file_cache_is_short(cache)); /* two of four */
+    log_file_unpin(&segments[1]->files[SEGMENT_LOG]);
+    log_file_close(&segments[1]->files[SEGMENT_LOG]);
+    assert_int_equal(log_file_pin(&segments[2]->files[SEGMENT_LOG], false, &fd), ERR_NONE);
+    log_file_unpin(&segments[2]->files[SEGMENT_LOG]);
+    assert_false(file_cache_is_short(cache));
     assert_int_equal(segments[SEGMENTS - 1]->files[SEGMENT_LOG].fd >= 0, true);
     assert_int_equal(segments[1]->files[SEGMENT_LOG].fd, -1);
     assert_int_equal(file_cache_open_count(cache), 4);
