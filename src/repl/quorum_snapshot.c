@@ -107,6 +107,89 @@ static enum err write_footer(struct writer *w)
     return e == ERR_NONE ? write_out(w) : e;
 }
 
+/* ---- what goes (worker) -----------------------------------------------------------------------
+ */
+
+/* Size and age of a snapshot; false when it cannot be looked at. */
+static bool look_at(struct quorum *q, const struct quorum_snapshot_name *name,
+                    struct io_stat *ret_stat)
+{
+    char *path = quorum_snapshot_path(q->path, name->offset, name->epoch);
+    enum err e = io_stat(q->io, path, ret_stat);
+    mem_free(path);
+    return e == ERR_NONE;
+}
+
+/* What the log keeps when `start` is where it begins; false once it is closed. */
+static bool move_start(struct quorum *q, int64_t start, int64_t now_ms, int64_t *ret_size)
+{
+    lock_take(&q->lock);
+    bool open = q->log != NULL;
+    if (open && start >= 0 && log_set_start(q->log, start) == ERR_NONE)
+        log_apply_retention(q->log, now_ms);
+    if (open)
+        *ret_size = log_size(q->log);
+    lock_release(&q->lock);
+    return open;
+}
+
+/* Segments that the log has given up, renamed under the lock. */
+static void unlink_deleted(struct quorum *q)
+{
+    struct slice suffix = SLICE_LIT(".deleted");
+    char **names;
+    size_t count;
+    if (io_list_dir(q->io, q->path, &names, &count) != ERR_NONE)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct slice name = slice_str(names[i]);
+        if (name.size < suffix.size ||
+            !slice_eq(slice_sub(name, name.size - suffix.size, suffix.size), suffix))
+            continue;
+        char *path = mem_printf("%s/%s", q->path, names[i]);
+        enum err gone = io_unlink(q->io, path);
+        (void)gone; /* tried again after the next snapshot, and at the next start */
+        mem_free(path);
+    }
+    io_free_names(names, count);
+}
+
+/* Oldest first; stops at the first that may stay. The lock is held while the log's start moves, not
+ * while files are listed and unlinked: a large file takes its time. */
+static void drop_old(struct quorum *q)
+{
+    struct quorum_snapshot_name *list;
+    size_t count;
+    if (quorum_list_snapshots(q->io, q->path, &list, &count) != ERR_NONE)
+        return;
+    int64_t size_max = config_int(q->config, BROKER_KEY_METADATA_MAX_RETENTION_BYTES);
+    int64_t age_max = config_int(q->config, BROKER_KEY_METADATA_MAX_RETENTION_MS);
+    int64_t now_ms = io_wall_ms(q->io), snapshots = 0, log = 0;
+    struct io_stat stat;
+    for (size_t i = 0; i < count; i++)
+        if (look_at(q, &list[i], &stat))
+            snapshots += stat.size;
+    bool open = move_start(q, -1, now_ms, &log);
+    for (size_t i = 0; open && i + 1 < count && look_at(q, &list[i], &stat); i++) {
+        bool large = size_max >= 0 && log + snapshots > size_max;
+        bool old = age_max >= 0 && now_ms - stat.mtime_ms > age_max;
+        if (!large && !old)
+            break;
+        char *path = quorum_snapshot_path(q->path, list[i].offset, list[i].epoch);
+        enum err e = io_unlink(q->io, path);
+        mem_free(path);
+        if (e != ERR_NONE)
+            break;
+        snapshots -= stat.size;
+        open = move_start(q, list[i + 1].offset, now_ms, &log);
+    }
+    mem_free(list);
+    unlink_deleted(q);
+}
+
+/* ---- the job ----------------------------------------------------------------------------------
+ */
+
 static void snapshot_run(struct io_job *job)
 {
     struct quorum_snapshot_job *s = LIST_ITEM(job, struct quorum_snapshot_job, job);
@@ -141,54 +224,11 @@ static void snapshot_run(struct io_job *job)
     if (e == ERR_NONE)
         e = io_sync_dir(q->io, q->path);
     s->err = e;
+    if (e == ERR_NONE)
+        drop_old(q);
     buf_fini(&w.out);
     mem_free(part);
     mem_free(path);
-}
-
-/* ---- what goes --------------------------------------------------------------------------------
- */
-
-/* Size and age of a snapshot; false when it cannot be looked at. */
-static bool look_at(struct quorum *q, const struct quorum_snapshot_name *name,
-                    struct io_stat *ret_stat)
-{
-    char *path = quorum_snapshot_path(q->path, name->offset, name->epoch);
-    enum err e = io_stat(q->io, path, ret_stat);
-    mem_free(path);
-    return e == ERR_NONE;
-}
-
-/* Under the lock. Oldest first; stops at the first that may stay. */
-static void drop_old(struct quorum *q)
-{
-    struct quorum_snapshot_name *list;
-    size_t count;
-    if (quorum_list_snapshots(q->io, q->path, &list, &count) != ERR_NONE)
-        return;
-    int64_t size_max = config_int(q->config, BROKER_KEY_METADATA_MAX_RETENTION_BYTES);
-    int64_t age_max = config_int(q->config, BROKER_KEY_METADATA_MAX_RETENTION_MS);
-    int64_t now_ms = io_wall_ms(q->io), total = log_size(q->log);
-    struct io_stat stat;
-    for (size_t i = 0; i < count; i++)
-        if (look_at(q, &list[i], &stat))
-            total += stat.size;
-    for (size_t i = 0; i + 1 < count && look_at(q, &list[i], &stat); i++) {
-        bool large = size_max >= 0 && total > size_max;
-        bool old = age_max >= 0 && now_ms - stat.mtime_ms > age_max;
-        if (!large && !old)
-            break;
-        char *path = quorum_snapshot_path(q->path, list[i].offset, list[i].epoch);
-        enum err e = io_unlink(q->io, path);
-        mem_free(path);
-        if (e != ERR_NONE)
-            break;
-        int64_t before = log_size(q->log);
-        if (log_set_start(q->log, list[i + 1].offset) == ERR_NONE)
-            log_apply_retention(q->log, now_ms);
-        total -= stat.size + (before - log_size(q->log));
-    }
-    mem_free(list);
 }
 
 static void snapshot_done(struct io_job *job)
@@ -208,7 +248,6 @@ static void snapshot_done(struct io_job *job)
     }
     if (s->err == ERR_NONE) {
         q->snapshot_offset = s->offset;
-        drop_old(q);
     } else {
         diag(DIAG_REPL, DIAG_WARN, "no snapshot of the metadata at offset %lld in %s: %s",
              (long long)s->offset, q->path, err_name(s->err));

@@ -37,7 +37,7 @@ static enum err open_log(struct quorum *q, char **ret_text)
 {
     struct log_open_options options = {
         .io = q->io, .path = q->path, .topic = SLICE_LIT("__cluster_metadata")};
-    options.epochs_unsynced = true;
+    options.epochs_unsynced = options.deleted_stay = true;
     log_config_init(&options.config);
     options.config.segment_size_max =
         (int32_t)config_int(q->config, BROKER_KEY_METADATA_LOG_SEGMENT_BYTES);

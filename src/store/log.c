@@ -71,6 +71,7 @@ enum err log_open(const struct log_open_options *options, struct log **ret_log)
     log->io = io;
     log->dir = options->dir;
     log->epochs_unsynced = options->epochs_unsynced;
+    log->deleted_stay = options->deleted_stay;
     log->path = log_path_new(options->path);
     log->cache =
         log->dir ? file_cache_ref(log_dir_cache(log->dir)) : file_cache_new(io, ALONE_FILES_MAX);
@@ -377,7 +378,7 @@ enum err log_drop_segments(struct log *log, uint32_t from, uint32_t count)
         log->size -= segment->size;
         if (log->dir)
             log_dir_delete_later(log->dir, segment, log->config.file_delete_delay_ms);
-        else
+        else if (!log->deleted_stay)
             unlink_segment(log->io, segment);
         if (log->bound_segment == segment)
             log->bound_offset = -1;

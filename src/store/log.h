@@ -78,6 +78,9 @@ struct log_open_options {
     /* Recovered as a whole at each start, which finds all leader epochs in the batches (the
      * metadata log): a flush does not wait for their file. */
     bool epochs_unsynced;
+    /* A log that stands alone: segments that go stay as .deleted files, which the caller unlinks
+     * once it holds no lock. */
+    bool deleted_stay;
 };
 
 /* Loads or creates. May take long when it recovers: worker or start-up. ERR_CORRUPT when the

@@ -57,6 +57,7 @@ struct log {
 
     struct leader_epochs epochs;
     bool epochs_unsynced; /* see struct log_open_options */
+    bool deleted_stay;    /* the same */
 
     struct log_recent *recent; /* ring; NULL until the first append */
     uint32_t recent_count, recent_next;

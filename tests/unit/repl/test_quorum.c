@@ -12,6 +12,7 @@
 
 #include <ftw.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -557,6 +558,58 @@ static void a_folder_of_apache_kafka_is_taken_over(void **state)
     }
 }
 
+static const struct io_ops *sound_ops;
+static struct quorum *asked;
+static atomic_int unlinked;
+
+/* Takes the controller lock, which the caller must not hold. (A new segment makes sure that it has
+ * no index yet: under the lock, but nothing is there.) */
+static enum err asking_unlink(struct io *io, const char *path)
+{
+    int32_t epoch;
+    if (strstr(path, ".deleted") || strstr(path, ".checkpoint"))
+        quorum_leader(asked, &epoch);
+    atomic_fetch_add(&unlinked, strstr(path, ".log.deleted") != NULL);
+    return sound_ops->unlink(io, path);
+}
+
+/* Files are unlinked while changes go on: the lock is free. */
+static void old_files_go_off_the_lock(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, "controller.quorum.voters=1@127.0.0.1:40911\n"
+                   "metadata.log.max.record.bytes.between.snapshots=2000\n"
+                   "metadata.max.retention.bytes=1\nmetadata.log.segment.ms=1\n");
+    stage_start(&s);
+    sound_ops = s.io->ops;
+    asked = s.quorum;
+    struct io_ops ops = *sound_ops;
+    ops.unlink = asking_unlink;
+    s.io->ops = &ops;
+    char name[16];
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "t-%d", i);
+        create(&s, name);
+        while (i % 20 == 19 && !quorum_idle(s.quorum))
+            usleep(1000);
+    }
+    while (!quorum_idle(s.quorum))
+        usleep(1000);
+    s.io->ops = sound_ops;
+    stage_close(&s);
+    assert_true(unlinked > 0);
+    char path[128];
+    snprintf(path, sizeof path, "%s/__cluster_metadata-0", s.dir);
+    char **names;
+    size_t count;
+    assert_int_equal(io_list_dir(s.io, path, &names, &count), ERR_NONE);
+    for (size_t i = 0; i < count; i++)
+        assert_null(strstr(names[i], ".deleted"));
+    io_free_names(names, count);
+    stage_fini(&s);
+}
+
 static void snapshots_replace_the_log(void **state)
 {
     (void)state;
@@ -669,6 +722,7 @@ int main(void)
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
         cmocka_unit_test(a_folder_of_apache_kafka_is_taken_over),
         cmocka_unit_test(snapshots_replace_the_log),
+        cmocka_unit_test(old_files_go_off_the_lock),
         cmocka_unit_test(damage_is_named),
         cmocka_unit_test(the_quorum_describes_itself),
         cmocka_unit_test(other_voters_are_refused),
