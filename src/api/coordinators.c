@@ -23,7 +23,7 @@
 #include "repl/partition.h"
 #include "wire/api.h"
 
-enum { LOAD_CHUNK_SIZE = 1 << 20, COMMIT_WATCH_MS = 30000 };
+enum { LOAD_CHUNK_SIZE = 1 << 20, LOAD_TOLD_MS = 1000, COMMIT_WATCH_MS = 30000 };
 
 struct coordinator_shard {
     struct coordinators *coordinators;
@@ -37,6 +37,7 @@ struct coordinator_shard {
     struct loop *loop;
 
     struct io_job load_job;
+    atomic_bool loading; /* calls are refused without asking for the lock, which the load holds */
 
     /* timer: wish under lock, timer on the loop */
     int64_t wish_ms;
@@ -249,21 +250,27 @@ static void activate(struct coordinator_shard *shard, int64_t offset_next)
     struct partition_ends ends;
     int32_t epoch = partition_ends(shard->partition, -1, &ends) ? -1 : ends.leader_epoch;
     lock_take(&shard->lock);
+    /* First this, then the settings: coordinators_configure does it the other way around. */
+    atomic_store(&shard->loading, false);
     if (coord_shard_state(shard->shard) == ERR_COORDINATOR_LOAD_IN_PROGRESS) {
+        lock_take(&shard->coordinators->lock);
+        struct coord_config config = shard->coordinators->config;
+        lock_release(&shard->coordinators->lock);
+        coord_shard_configure(shard->shard, &config);
         coord_shard_activate(shard->shard, &event, offset_next, epoch, &update);
         atomic_store(&shard->epoch, epoch);
     }
     shard_release(shard, &update);
 }
 
-static void load_run(struct io_job *job)
+/* What is there of the log, chunk by chunk, until the shard is not wanted any more. */
+static enum err load_log(struct coordinator_shard *shard, int64_t *ret_offset_next)
 {
-    struct coordinator_shard *shard = LIST_ITEM(job, struct coordinator_shard, load_job);
     struct buf chunk;
     buf_init(&chunk);
     int64_t offset = 0, next = 0;
     enum err err = ERR_NONE;
-    while (!err) {
+    while (!err && atomic_load(&shard->loading)) {
         buf_clear(&chunk);
         err = partition_read_copy(shard->partition, offset, LOAD_CHUNK_SIZE, &chunk, &next);
         if (err || !chunk.size)
@@ -275,12 +282,38 @@ static void load_run(struct io_job *job)
         offset = next;
     }
     buf_fini(&chunk);
+    *ret_offset_next = next;
+    return err;
+}
+
+/* A shard that cannot be loaded serves nobody, as in Kafka. */
+static void load_failed(struct coordinator_shard *shard, enum err err)
+{
+    diag(DIAG_COORD, DIAG_ERROR,
+         "%.*s-%d cannot be loaded, what it coordinates stays unavailable: %s",
+         SLICE_FMT(shard->partition->topic), shard->index, err_name(err));
+    struct coord_update update;
+    coord_update_init(&update);
+    lock_take(&shard->lock);
+    coord_shard_unload(shard->shard, &update);
+    atomic_store(&shard->loading, false);
+    shard_release(shard, &update);
+}
+
+static void load_run(struct io_job *job)
+{
+    struct coordinator_shard *shard = LIST_ITEM(job, struct coordinator_shard, load_job);
+    int64_t began_ms = io_mono_ms(shard->coordinators->io), offset_next = 0;
+    enum err err = load_log(shard, &offset_next);
+    int64_t took_ms = io_mono_ms(shard->coordinators->io) - began_ms;
     if (err)
-        diag(DIAG_COORD, DIAG_ERROR,
-             "%.*s-%d cannot be loaded, what it coordinates stays unavailable: %s",
-             SLICE_FMT(shard->partition->topic), shard->index, err_name(err));
+        load_failed(shard, err);
     else
-        activate(shard, next);
+        activate(shard, offset_next);
+    if (!err && took_ms >= LOAD_TOLD_MS)
+        diag(DIAG_COORD, DIAG_INFO, "%.*s-%d was loaded in %lld ms, up to offset %lld",
+             SLICE_FMT(shard->partition->topic), shard->index, (long long)took_ms,
+             (long long)offset_next);
     atomic_fetch_sub(&shard->coordinators->loading, 1);
     shard_unref(shard);
 }
@@ -321,6 +354,7 @@ void coordinators_lead(struct coordinators *coordinators, struct partition *part
         return;
     }
     shard_ref(shard);
+    atomic_store(&shard->loading, true);
     atomic_fetch_add(&coordinators->loading, 1);
     shard->load_job = (struct io_job){.run = load_run};
     io_submit(coordinators->io, &shard->load_job);
@@ -344,6 +378,7 @@ void coordinators_resign(struct coordinators *coordinators, int32_t index)
         return;
     struct coord_update update;
     coord_update_init(&update);
+    atomic_store(&shard->loading, false); /* ends a load soon */
     lock_take(&shard->lock);
     coord_shard_unload(shard->shard, &update);
     atomic_store(&shard->epoch, -1);
@@ -402,9 +437,11 @@ void coordinators_configure(struct coordinators *coordinators, const struct coor
         struct coordinator_shard *shard = shard_find(coordinators, i);
         if (!shard)
             continue;
-        lock_take(&shard->lock);
-        coord_shard_configure(shard->shard, config);
-        lock_release(&shard->lock);
+        if (!atomic_load(&shard->loading)) { /* else it takes them when it has loaded */
+            lock_take(&shard->lock);
+            coord_shard_configure(shard->shard, config);
+            lock_release(&shard->lock);
+        }
         shard_unref(shard);
     }
 }
@@ -467,6 +504,10 @@ enum err coordinators_enter_at(struct coordinators *coordinators, int32_t index,
     struct coordinator_shard *shard = shard_find(coordinators, index);
     if (!shard)
         return ERR_NOT_COORDINATOR;
+    if (atomic_load(&shard->loading)) {
+        shard_unref(shard);
+        return ERR_COORDINATOR_LOAD_IN_PROGRESS;
+    }
     *ret_call = (struct coordinator_call){
         .held = shard, .shard = shard->shard, .event = event_now(coordinators->io)};
     if (request) {

@@ -64,8 +64,8 @@ void coordinators_resign_all(struct coordinators *coordinators);
 void coordinators_topics_deleted(struct coordinators *coordinators, const struct slice *names,
                                  size_t count);
 
-/* NOT_COORDINATOR: no shard here (then there is nothing to leave). A shard that loads is entered;
- * it answers for itself. */
+/* NOT_COORDINATOR: no shard here; COORDINATOR_LOAD_IN_PROGRESS: it is being loaded. Then there is
+ * nothing to leave, and nothing was waited for. */
 enum err coordinators_enter(struct coordinators *coordinators, struct slice key,
                             struct request *request, struct coordinator_call *ret_call);
 /* The same by partition, for walks over all shards: 0 <= index < partition count. */

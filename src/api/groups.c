@@ -152,7 +152,10 @@ static void list_groups(struct request *request)
     int32_t count = coordinators_partition_count(coordinators);
     for (int32_t i = 0; i < count; i++) {
         struct coordinator_call call;
-        if (coordinators_enter_at(coordinators, i, request, &call))
+        enum err err = coordinators_enter_at(coordinators, i, request, &call);
+        if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS)
+            response->error_code = err_to_wire(err);
+        if (err)
             continue;
         coord_groups_list(call.shard, &call.event, request->body, &request->arena, response);
         coordinators_leave(&call);
@@ -219,8 +222,8 @@ static void delete_groups(struct request *request)
         items[i].group_id = body->groups_names[i];
     for (int32_t i = 0; i < body->groups_names_count; i++) {
         struct coordinator_call call;
-        enum err err = coordinators_enter(request->context->groups, body->groups_names[i],
-                                          request, &call);
+        enum err err =
+            coordinators_enter(request->context->groups, body->groups_names[i], request, &call);
         if (err) {
             items[i].error_code = err_to_wire(err);
             atomic_fetch_sub(&deletion->pending, 1);

@@ -291,7 +291,12 @@ static void list_transactions(struct request *request)
     int32_t count = coordinators_partition_count(transactions);
     for (int32_t i = 0; i < count && !response->error_code; i++) {
         struct coordinator_call call;
-        if (coordinators_enter_at(transactions, i, request, &call))
+        enum err err = coordinators_enter_at(transactions, i, request, &call);
+        if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS) {
+            response->error_code = err_to_wire(err);
+            response->transaction_states_count = 0;
+        }
+        if (err)
             continue;
         coord_transactions_list(call.shard, &call.event, body, &request->arena, response);
         coordinators_leave(&call);

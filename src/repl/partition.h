@@ -153,7 +153,7 @@ struct partition_read {
 enum err partition_read(struct partition *partition, struct partition_read *read);
 
 /* For replay: the next whole batches from `offset` on, copied; *ret_offset_next == offset at the
- * high watermark. Also while this node does not lead. */
+ * high watermark. Also while this node does not lead. The file is read without the lock. */
 enum err partition_read_copy(struct partition *partition, int64_t offset, size_t size_max,
                              struct buf *out, int64_t *ret_offset_next);
 

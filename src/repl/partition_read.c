@@ -88,14 +88,23 @@ enum err partition_read(struct partition *partition, struct partition_read *read
 enum err partition_read_copy(struct partition *partition, int64_t offset, size_t size_max,
                              struct buf *out, int64_t *ret_offset_next)
 {
+    struct log_read read;
     lock_take(&partition->lock);
     enum err err = partition->log ? ERR_NONE : partition->offline;
     if (!err && offset < log_start(partition->log))
         offset = log_start(partition->log);
     if (!err)
-        err = log_read_copy(partition->log, offset, size_max, log_high_watermark(partition->log),
-                            out, ret_offset_next);
+        err = log_read(partition->log, offset, size_max, true, log_high_watermark(partition->log),
+                       &read);
     lock_release(&partition->lock);
+    if (err)
+        return err;
+    err = log_read_take(partition->io, &read, out, ret_offset_next);
+    if (err) {
+        lock_take(&partition->lock);
+        err = partition->log ? log_read_failed(partition->log, err) : partition->offline;
+        lock_release(&partition->lock);
+    }
     return err;
 }
 

@@ -415,14 +415,18 @@ static void start_failed(struct node *node, char *text)
     node_begin_stop(node);
 }
 
-/* Ready means that groups can be joined: the coordinator has loaded what it leads. */
+enum { LOAD_POLL_NS = 500000, LOAD_WAIT_NS = 500000000 };
+
+/* Ready means that groups can be joined: the coordinators have loaded what they lead. Large ones
+ * are not waited for: the rest of the node serves, and their requests are told to come again. */
 static void become_ready(struct loop_timer *timer)
 {
     struct node *node = LIST_ITEM(timer, struct node, drain_timer);
+    int64_t now_ns = io_mono_ns(node->options.io);
     if (coordinators_loading(node->context.groups) +
             coordinators_loading(node->context.transactions) &&
-        !node->stop_asked) {
-        loop_timer_set(node->meta_loop, timer, io_mono_ns(node->options.io) + 500000);
+        now_ns < node->load_wait_end_ns && !node->stop_asked) {
+        loop_timer_set(node->meta_loop, timer, now_ns + LOAD_POLL_NS);
         return;
     }
     for (int i = 0; i < node->listener_count; i++)
@@ -464,6 +468,7 @@ static void loaded(struct log_dirs_load *load)
     node->quorum_started = true;
     log_dirs_start(node->context.log_dirs, node->meta_loop);
     node->dirs_started = true;
+    node->load_wait_end_ns = io_mono_ns(node->options.io) + LOAD_WAIT_NS;
     node->drain_timer.expired = become_ready;
     become_ready(&node->drain_timer);
 }

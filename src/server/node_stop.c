@@ -9,6 +9,7 @@
  *  6. stopped
  *
  * A node that was stopped while it started skips what it has not started. */
+#include "api/coordinators.h"
 #include "conf/config.h"
 #include "os/diag.h"
 #include "repl/quorum.h"
@@ -50,9 +51,10 @@ static void stop_folders(struct node *node)
 static void drain(struct loop_timer *timer)
 {
     struct node *node = LIST_ITEM(timer, struct node, drain_timer);
-    int64_t under_way = atomic_load(&node->context.request_count) +
-                        atomic_load(&node->context.flush_count) +
-                        atomic_load(&node->context.duty_count);
+    int64_t under_way =
+        atomic_load(&node->context.request_count) + atomic_load(&node->context.flush_count) +
+        coordinators_loading(node->context.groups) +
+        coordinators_loading(node->context.transactions) + atomic_load(&node->context.duty_count);
     if (under_way > 0 && node->drain_round++ < DRAIN_ROUNDS_MAX) {
         loop_timer_set(node->meta_loop, timer,
                        io_mono_ns(node->options.io) + (int64_t)DRAIN_MS * 1000000);

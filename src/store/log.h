@@ -227,6 +227,12 @@ enum err log_read(struct log *log, int64_t offset, size_t size_max, bool whole_f
  * `offset` when nothing was there). For replay: the first batch may begin before `offset`. */
 enum err log_read_copy(struct log *log, int64_t offset, size_t size_max, int64_t offset_end,
                        struct buf *out, int64_t *ret_offset_next);
+/* Its second half alone, without the log's lock: copies what log_read (with whole_first) found and
+ * releases the range. An error is then to be told under the lock to log_read_failed, which returns
+ * what a request gets. */
+enum err log_read_take(struct io *io, struct log_read *read, struct buf *out,
+                       int64_t *ret_offset_next);
+enum err log_read_failed(struct log *log, enum err err);
 
 struct log_aborted {
     int64_t producer_id;

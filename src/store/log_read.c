@@ -216,19 +216,17 @@ enum err log_read(struct log *log, int64_t offset, size_t size_max, bool whole_f
     return ERR_NONE;
 }
 
-enum err log_read_copy(struct log *log, int64_t offset, size_t size_max, int64_t offset_end,
-                       struct buf *out, int64_t *ret_offset_next)
+enum err log_read_take(struct io *io, struct log_read *read, struct buf *out,
+                       int64_t *ret_offset_next)
 {
-    struct log_read read;
-    enum err err = log_read(log, offset, size_max, true, offset_end, &read);
-    if (err)
-        return err;
-    int64_t next = offset;
-    if (read.range.size) {
+    int64_t next = read->offset;
+    enum err err = ERR_NONE;
+    if (read->range.size) {
         size_t before = out->size;
-        uint8_t *data = buf_extend(out, read.range.size);
-        err = data ? log_range_copy(log->io, &read.range, data) : ERR_TOO_LARGE;
-        struct batch_iter iter = batch_iter_of(data ? slice_of(data, read.range.size) : SLICE_NULL);
+        uint8_t *data = buf_extend(out, read->range.size);
+        err = data ? log_range_copy(io, &read->range, data) : ERR_TOO_LARGE;
+        struct batch_iter iter =
+            batch_iter_of(data ? slice_of(data, read->range.size) : SLICE_NULL);
         struct batch_info info;
         while (!err && batch_iter_next(&iter, &info)) {
             if (info.offset_last < next - 1)
@@ -238,12 +236,27 @@ enum err log_read_copy(struct log *log, int64_t offset, size_t size_max, int64_t
         if (!err && iter.err)
             err = ERR_CORRUPT;
         out->size = err ? before : out->size - iter.rest.size;
-        log_range_release(&read.range);
+        log_range_release(&read->range);
     }
+    if (!err)
+        *ret_offset_next = next;
+    return err;
+}
+
+enum err log_read_copy(struct log *log, int64_t offset, size_t size_max, int64_t offset_end,
+                       struct buf *out, int64_t *ret_offset_next)
+{
+    struct log_read read;
+    enum err err = log_read(log, offset, size_max, true, offset_end, &read);
     if (err)
-        return log_check(log, err, "read");
-    *ret_offset_next = next;
-    return ERR_NONE;
+        return err;
+    err = log_read_take(log->io, &read, out, ret_offset_next);
+    return err ? log_check(log, err, "read") : ERR_NONE;
+}
+
+enum err log_read_failed(struct log *log, enum err err)
+{
+    return log_check(log, err, "read");
 }
 
 int64_t log_bytes_between(struct log *log, int64_t offset, int64_t offset_end)

@@ -1,5 +1,9 @@
 #include "harness_group.h"
 
+#include "api/coordinators.h"
+#include "os/io_ops.h"
+#include "repl/partition_table.h"
+
 /* What was committed is there after a restart: the shards load their partitions. */
 static void offsets_survive_a_restart(void **state)
 {
@@ -30,11 +34,156 @@ static void a_commit_waits_for_the_flush(void **state)
     harness_end(&h);
 }
 
+/* Reads of the coordinator's partitions that wait until they are let go. Only those after the
+ * node's own write into the metadata log: before it, logs look for their ends. */
+static const struct io_ops *sound_ops;
+static struct io_ops held_ops;
+static atomic_bool held, armed;
+static _Atomic uint64_t offsets_fds, metadata_fds; /* bits */
+
+static bool has_fd(const _Atomic uint64_t *fds, int fd)
+{
+    return fd < 64 && (atomic_load(fds) & UINT64_C(1) << fd);
+}
+
+static void note_fd(_Atomic uint64_t *fds, int fd, bool has)
+{
+    if (has)
+        atomic_fetch_or(fds, UINT64_C(1) << fd);
+    else
+        atomic_fetch_and(fds, ~(UINT64_C(1) << fd));
+}
+
+static enum err noting_open(struct io *io, const char *path, unsigned flags, int *ret_fd)
+{
+    enum err err = sound_ops->open(io, path, flags, ret_fd);
+    if (!err && *ret_fd < 64) {
+        bool is_log = strstr(path, ".log") != NULL;
+        note_fd(&offsets_fds, *ret_fd, is_log && strstr(path, "/__consumer_offsets-"));
+        note_fd(&metadata_fds, *ret_fd, is_log && strstr(path, "/__cluster_metadata-"));
+    }
+    return err;
+}
+
+static enum err arming_pwritev(struct io *io, int fd, const struct iovec *parts, int count,
+                               int64_t offset)
+{
+    if (has_fd(&metadata_fds, fd))
+        atomic_store(&armed, true);
+    return sound_ops->pwritev(io, fd, parts, count, offset);
+}
+
+static enum err held_pread(struct io *io, int fd, void *data, size_t size, int64_t offset,
+                           size_t *ret_size)
+{
+    while (atomic_load(&held) && atomic_load(&armed) && has_fd(&offsets_fds, fd))
+        usleep(1000);
+    return sound_ops->pread(io, fd, data, size, offset, ret_size);
+}
+
+static void hold_loads(struct harness *h)
+{
+    sound_ops = h->io->ops;
+    held_ops = *sound_ops;
+    held_ops.open = noting_open;
+    held_ops.pwritev = arming_pwritev;
+    held_ops.pread = held_pread;
+    h->io->ops = &held_ops;
+    atomic_store(&armed, false);
+    atomic_store(&held, true);
+}
+
+/* A disk that does not come back with the coordinator's partitions: the node is ready all the same
+ * and serves, and groups are told to come again. */
+static void a_slow_load_holds_nobody_up(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    harness_find(&h, "a");
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    assert_int_equal(harness_commit(&h, "a", "t", 7), 0);
+    harness_close(&h);
+    hold_loads(&h);
+    harness_open(&h, NULL);
+    assert_int_equal(harness_create(&h, "u", 1), 0);
+    assert_int_equal(harness_try_join(&h, "a", slice_str(""))->error_code,
+                     ERR_COORDINATOR_LOAD_IN_PROGRESS);
+    assert_int_equal(harness_commit(&h, "a", "t", 8), ERR_COORDINATOR_LOAD_IN_PROGRESS);
+    assert_int_equal(harness_heartbeat(&h, "a", slice_str("m"), 1), 0);
+    struct list_groups_request list;
+    wire_init(&wire_list_groups_request, &list);
+    const struct list_groups_response *r = harness_call(&h, WIRE_API_LIST_GROUPS, 4, &list);
+    assert_int_equal(r->error_code, ERR_COORDINATOR_LOAD_IN_PROGRESS);
+    atomic_store(&held, false);
+    int16_t error = ERR_COORDINATOR_LOAD_IN_PROGRESS;
+    for (int i = 0; i < 1000 && error == ERR_COORDINATOR_LOAD_IN_PROGRESS; i++) {
+        usleep(1000);
+        error = harness_commit(&h, "b", "t", 9);
+    }
+    assert_int_equal(error, 0);
+    assert_int_equal(harness_committed(&h, "a", "t"), 7);
+    harness_end(&h);
+    h.io->ops = sound_ops;
+}
+
+/* The node stops while a load is under way: it waits for the worker and takes no harm. */
+static void a_stop_ends_a_load(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    harness_find(&h, "a");
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    assert_int_equal(harness_commit(&h, "a", "t", 7), 0);
+    harness_close(&h);
+    hold_loads(&h);
+    harness_open(&h, NULL);
+    node_stop(h.node);
+    usleep(50000);
+    atomic_store(&held, false);
+    harness_close(&h);
+    harness_open(&h, NULL);
+    assert_int_equal(harness_committed(&h, "a", "t"), 7);
+    harness_end(&h);
+    h.io->ops = sound_ops;
+}
+
+/* Bytes that are no records: the partition's groups are nobody's, the node serves. */
+static void a_broken_partition_is_not_served(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    harness_find(&h, "a");
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    int32_t index = coordinators_partition_of(node_context(h.node)->groups, slice_str("a"));
+    struct partition *partition = partition_table_get(node_context(h.node)->partitions,
+                                                      slice_str("__consumer_offsets"), index);
+    struct buf batch;
+    buf_init(&batch);
+    struct builder builder;
+    struct builder_options options = BUILDER_DEFAULTS;
+    builder_begin(&builder, &batch, &options);
+    builder_append(&builder, 1, SLICE_LIT("\0\1\0\7cut"), SLICE_LIT("x"));
+    assert_int_equal(builder_end(&builder), ERR_NONE);
+    struct partition_append append = {.origin = LOG_COORDINATOR, .batches = buf_slice(&batch)};
+    assert_int_equal(partition_append(partition, &append), ERR_NONE);
+    partition_unref(partition);
+    buf_fini(&batch);
+    harness_close(&h);
+    diag_set_level(DIAG_COORD, DIAG_FATAL);
+    harness_open(&h, NULL);
+    assert_int_equal(harness_commit(&h, "a", "t", 8), ERR_NOT_COORDINATOR);
+    assert_int_equal(harness_create(&h, "u", 1), 0);
+    harness_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offsets_survive_a_restart),
         cmocka_unit_test(a_commit_waits_for_the_flush),
+        cmocka_unit_test(a_slow_load_holds_nobody_up),
+        cmocka_unit_test(a_stop_ends_a_load),
+        cmocka_unit_test(a_broken_partition_is_not_served),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
