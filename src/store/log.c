@@ -368,8 +368,9 @@ static void unlink_segment(struct io *io, struct segment *segment)
 
 enum err log_drop_segments(struct log *log, uint32_t from, uint32_t count)
 {
-    for (uint32_t i = from; i < from + count; i++) {
-        enum err err = mark_deleted(log, log->segments[i]);
+    /* Those that stay touch each other, wherever a crash ends this. */
+    for (uint32_t i = 0; i < count; i++) {
+        enum err err = mark_deleted(log, log->segments[from ? from + count - 1 - i : i]);
         if (err && err != ERR_NOT_FOUND)
             return log_check(log, err, "rename to .deleted");
     }

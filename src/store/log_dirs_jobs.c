@@ -82,7 +82,7 @@ static bool flush_wanted(const struct log *log, int64_t now_ms)
 {
     const struct log_dirs_options *options = &log->dir->dirs->options;
     if (log->recovery_point >= log->end)
-        return leader_epochs_dirty(&log->epochs);
+        return log_flush_pending(log);
     return log->unflushed_size >= options->background_flush_size ||
            now_ms - log->unflushed_since_ms >= options->background_flush_ms ||
            log->recovery_point < log_active(log)->base || log_flush_due(log);
@@ -108,7 +108,7 @@ static bool pick(struct log_dir *dir, int64_t now_ms, uint32_t *left, struct flu
             ret_pick->name = mem_strdup(log->name);
             ret_pick->serial = log->serial;
             picked = true;
-        } else if (log->recovery_point < log->end || leader_epochs_dirty(&log->epochs)) {
+        } else if (log_flush_pending(log)) {
             log_dir_mark_dirty(dir, log);
         }
         if (lock)
@@ -128,7 +128,7 @@ static void finish_flush(struct log_dir *dir, struct flush_pick *p)
     } else {
         struct lock *lock = take_log(log);
         enum err err = log_flush_finish(log, &p->flush);
-        if (err != ERR_IO && (log->recovery_point < log->end || leader_epochs_dirty(&log->epochs)))
+        if (err != ERR_IO && log_flush_pending(log))
             log_dir_mark_dirty(dir, log);
         if (lock)
             lock_release(lock);

@@ -82,12 +82,29 @@ static void pin_segments(struct log *log, struct log_flush *flush)
     }
 }
 
+static bool indexes_wait(const struct log *log)
+{
+    if (log->segment_count < 2)
+        return false;
+    const struct segment *last = log->segments[log->segment_count - 2];
+    return last->index_made != last->index_synced;
+}
+
+static bool epochs_wait(const struct log *log)
+{
+    return !log->epochs_unsynced && leader_epochs_dirty(&log->epochs);
+}
+
+bool log_flush_pending(const struct log *log)
+{
+    return log->recovery_point < log->end || epochs_wait(log) || indexes_wait(log);
+}
+
 bool log_flush_prepare(struct log *log, struct log_flush *flush)
 {
     if (log_failed(log) || log->closed)
         return false;
-    bool epochs = !log->epochs_unsynced && leader_epochs_dirty(&log->epochs);
-    if (log->recovery_point >= log->end && !epochs)
+    if (!log_flush_pending(log))
         return false;
     *flush = (struct log_flush){.io = log->io, .size = log->unflushed_size, .next_base = -1};
     flush->path = log_path_ref(log->path);
@@ -96,9 +113,9 @@ bool log_flush_prepare(struct log *log, struct log_flush *flush)
     flush->sync_dir = log->names_made != log->names_synced;
     flush->sync_parent = log->folder_created;
     flush->offset_end = log->end;
-    if (log->recovery_point < log->end)
+    if (log->recovery_point < log->end || indexes_wait(log))
         pin_segments(log, flush);
-    if (epochs)
+    if (epochs_wait(log))
         encode_epochs(log, flush);
     return true;
 }

@@ -85,6 +85,9 @@ static inline struct segment *log_active(const struct log *log)
     return log->segments[log->segment_count - 1];
 }
 
+/* log_flush.c: something waits for a flush: bytes, epochs, or what belongs to a segment that was
+ * rolled when its bytes were flushed. */
+bool log_flush_pending(const struct log *log);
 /* Takes the log's folder offline when `err` says that the disk failed; passes `err` on. */
 enum err log_check(struct log *log, enum err err, const char *what);
 
@@ -108,6 +111,11 @@ void log_mark_unflushed(struct log *log, int64_t size);
 void log_snapshot_add(struct log *log, int64_t offset);
 /* Writes the snapshot of the present state, valid up to `offset`, unless there is one. */
 enum err log_snapshot_take(struct log *log, int64_t offset);
+/* The same by recovery, which believes none that no flush made durable: it is written again. One
+ * that cannot be written on a full disk is not there then. */
+enum err log_snapshot_retake(struct log *log, int64_t offset);
+/* True when the snapshot at `offset` is there and can be read. */
+bool log_snapshot_is_good(struct log *log, int64_t offset);
 /* Deletes snapshots below `below` and above `above`. */
 void log_snapshots_delete(struct log *log, int64_t below, int64_t above);
 /* Keeps those that a segment's base or the newest stray one explains, as Kafka does at start. */

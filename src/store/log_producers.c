@@ -40,6 +40,51 @@ enum err log_snapshot_take(struct log *log, int64_t offset)
     return err;
 }
 
+static void insert(struct log *log, int64_t offset)
+{
+    uint32_t at = log->snapshot_count;
+    while (at && log->snapshots[at - 1] > offset)
+        at--;
+    if (at && log->snapshots[at - 1] == offset)
+        return;
+    log_snapshot_add(log, offset);
+    memmove(log->snapshots + at + 1, log->snapshots + at,
+            (log->snapshot_count - 1 - at) * sizeof *log->snapshots);
+    log->snapshots[at] = offset;
+}
+
+static void forget(struct log *log, int64_t offset)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < log->snapshot_count; i++)
+        if (log->snapshots[i] != offset)
+            log->snapshots[kept++] = log->snapshots[i];
+    log->snapshot_count = kept;
+}
+
+enum err log_snapshot_retake(struct log *log, int64_t offset)
+{
+    enum err err = producer_snapshot_write(log->io, log->path->text, offset, &log->producers);
+    if (err)
+        forget(log, offset);
+    else
+        insert(log, offset);
+    /* A flush makes it durable with the indexes of the segment that ends there. */
+    uint32_t at = log_segment_index(log, offset);
+    if (at && log->segments[at]->base == offset)
+        log->segments[at - 1]->index_made++;
+    return err == ERR_DISK_FULL ? ERR_NONE : err;
+}
+
+bool log_snapshot_is_good(struct log *log, int64_t offset)
+{
+    struct producer_state state;
+    producer_state_init(&state);
+    enum err err = producer_snapshot_read(log->io, log->path->text, offset, 0, INT64_MAX, &state);
+    producer_state_fini(&state);
+    return !err;
+}
+
 void log_snapshots_delete(struct log *log, int64_t below, int64_t above)
 {
     uint32_t kept = 0;
@@ -137,7 +182,8 @@ enum err log_producer_replay(struct log *log, const struct producer_input *input
 /* ---- rebuilding -------------------------------------------------------------------------------
  */
 
-/* Loads the newest good snapshot at or below `offset_end`; damaged ones are removed. */
+/* Loads the newest good snapshot at or below `offset_end`; damaged ones are removed. Without any
+ * the state is empty where the first segment begins. */
 static enum err load_snapshot(struct log *log, int64_t offset_end, int64_t *ret_offset)
 {
     producer_state_clear(&log->producers);

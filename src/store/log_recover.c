@@ -136,12 +136,15 @@ static enum err cut_index(struct segment *segment, enum segment_file kind, struc
 }
 
 /* Where the walk begins: at the batch of the last index entry below the recovery point, if the
- * transaction index, which is synced up to there, is sound. */
-static enum err trusted_position(struct segment *segment, int64_t recovery_point,
+ * transaction index, which is synced up to there, is sound, and the producer snapshot is there that
+ * the log will need when the segments before this one are gone. */
+static enum err trusted_position(struct log *log, struct segment *segment, int64_t recovery_point,
                                  uint32_t *ret_position)
 {
     *ret_position = 0;
     if (recovery_point <= segment->base || !segment->size)
+        return ERR_NOT_FOUND;
+    if (segment != log->segments[0] && !log_snapshot_is_good(log, segment->base))
         return ERR_NOT_FOUND;
     enum err err = attach_checked(segment, SEGMENT_INDEX, &segment->offsets);
     if (!err)
@@ -202,6 +205,9 @@ static enum err begin_at(struct recovery *r, uint32_t position)
     if (!r->has_producers)
         err = log_producers_rebuild(r->log, r->offset_next);
     r->has_producers = true;
+    /* The oldest segment needs none while nobody is known. */
+    if (!err && !position && (segment != r->log->segments[0] || r->log->producers.producers.count))
+        err = log_snapshot_retake(r->log, segment->base);
     return err ? err : txn_index_truncate(segment, r->offset_next);
 }
 
@@ -289,7 +295,7 @@ static enum err recover_segment(struct recovery *r, int64_t recovery_point)
     r->file_size = segment->size;
     r->log->size -= segment->size;
     uint32_t position;
-    enum err err = trusted_position(segment, recovery_point, &position);
+    enum err err = trusted_position(r->log, segment, recovery_point, &position);
     if (err == ERR_NOT_FOUND || err == ERR_CORRUPT) {
         forget_indexes(segment);
         position = 0;
@@ -457,6 +463,9 @@ enum err log_load(struct log *log, const struct log_open_options *options, bool 
     } else {
         log->unflushed_size = 0;
     }
-    err = log_snapshot_take(log, log->end);
+    if (!*ret_recovered)
+        err = log_snapshot_take(log, log->end);
+    else if (log->end > log->start)
+        err = log_snapshot_retake(log, log->end);
     return tolerable(err) ? ERR_NONE : err;
 }

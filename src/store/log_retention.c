@@ -76,6 +76,17 @@ static void move_start(struct log *log, int64_t offset)
         log_dir_start_moved(log->dir);
 }
 
+/* From then on the producers are rebuilt from the snapshot where the first segment begins. It is
+ * durable, but for segments that go before they were flushed. */
+static enum err keep_producers(struct log *log, uint32_t count)
+{
+    const struct segment *last = log->segments[count - 1];
+    int64_t base = log->segments[count]->base;
+    if (log->recovery_point >= base && last->index_made == last->index_synced)
+        return ERR_NONE;
+    return log_check(log, log_path_sync_snapshot(log->path, log->io, base), "sync snapshot");
+}
+
 static int32_t drop_oldest(struct log *log, uint32_t count, const char *why)
 {
     if (!count)
@@ -84,7 +95,7 @@ static int32_t drop_oldest(struct log *log, uint32_t count, const char *why)
         return 0;
     diag(DIAG_STORE, DIAG_INFO, "%s: %u segments below offset %lld are deleted: %s",
          log->path->text, count, (long long)log->segments[count]->base, why);
-    if (log_drop_segments(log, 0, count))
+    if (keep_producers(log, count) || log_drop_segments(log, 0, count))
         return 0;
     move_start(log, log->segments[0]->base);
     log_snapshots_delete(log, log->segments[0]->base, INT64_MAX);

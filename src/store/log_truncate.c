@@ -1,6 +1,10 @@
 /* Cutting the end of a log off, or all of it: a follower that diverged from its leader, the
  * metadata log after a snapshot. Under the log's lock. Answers to Kafka's UnifiedLog.truncateTo and
- * truncateFullyAndStartAt; the batch that holds the target goes, too. */
+ * truncateFullyAndStartAt; the batch that holds the target goes, too.
+ *
+ * What is cut off is made durable at once, though that means to wait for the disk under the lock
+ * (it is rare): the offsets are given out again, and a power cut must not leave old batches before
+ * or behind the new ones, in segments that recovery has no reason to look at. */
 #include "base/mem.h"
 #include "os/io.h"
 #include "store/cleaner_output.h"
@@ -35,6 +39,28 @@ static enum err cut_active(struct log *log, int64_t offset)
     return err;
 }
 
+static enum err sync_cut(struct log *log)
+{
+    struct segment *segment = log_active(log);
+    uint32_t txn_made = segment->txn_made;
+    enum err err = ERR_NONE;
+    for (int kind = 0; kind < SEGMENT_FILE_COUNT && !err; kind++) {
+        if (kind != SEGMENT_LOG && (kind != SEGMENT_TXN_INDEX || txn_made == segment->txn_synced))
+            continue;
+        int fd;
+        err = log_file_pin(&segment->files[kind], false, &fd);
+        if (err == ERR_NOT_FOUND && kind == SEGMENT_TXN_INDEX)
+            return ERR_NONE;
+        if (err)
+            return err;
+        err = io_fdatasync(log->io, fd);
+        log_file_unpin(&segment->files[kind]);
+    }
+    if (!err)
+        segment->txn_synced = txn_made;
+    return err;
+}
+
 enum err log_truncate_to(struct log *log, int64_t offset)
 {
     if (log_failed(log) || log->closed)
@@ -54,6 +80,10 @@ enum err log_truncate_to(struct log *log, int64_t offset)
     /* Positions of what was appended lately hold no more. */
     log_recent_clear(log);
     err = cut_active(log, offset);
+    if (!err)
+        err = sync_cut(log);
+    if (!err)
+        err = log_path_sync_names(log->path, log->io, false);
     if (err)
         return log_check(log, err, "truncate");
     log->end = offset;
@@ -83,6 +113,9 @@ enum err log_truncate_fully(struct log *log, int64_t offset)
         err = log_new_segment(log, offset);
     if (err)
         return err;
+    err = log_path_sync_names(log->path, log->io, false);
+    if (err)
+        return log_check(log, err, "truncate");
     log->start = log->end = log->high_watermark = log->recovery_point = offset;
     log->unflushed_size = 0;
     leader_epochs_clear(&log->epochs);

@@ -24,7 +24,7 @@ static bool decode(const struct segment *segment, const uint8_t *bytes,
                                 be_i64(bytes + 26)};
     *ret_entry = e;
     return be_i16(bytes) == 0 && e.producer_id >= 0 && e.offset_first >= 0 &&
-           e.offset_first <= e.offset_last && e.offset_last >= segment->base &&
+           e.offset_first < e.offset_last && e.offset_last >= segment->base &&
            e.offset_last - segment->base <= INT32_MAX && e.last_stable >= 0 &&
            e.last_stable <= e.offset_last + 1;
 }
