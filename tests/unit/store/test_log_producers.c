@@ -141,9 +141,13 @@ static void an_open_transaction_outlives_its_beginning(void **state)
     store_open(f);
     store_append(f, 2, 10, 100);
     assert_int_equal(store_produce(f, 7, 0, 0, 2, true, 100, &a), ERR_NONE);
+    assert_int_equal(log_roll(f->log), ERR_NONE);
+    char *snapshot = store_file(f, "00000000000000000004.snapshot");
+    assert_int_equal(unlink(snapshot), 0);
+    mem_free(snapshot);
     store_append(f, 4, 10, 100);
     f->options.log_start = 6;
-    store_crash(f, 0);
+    store_crash(f, 6);
     assert_int_equal(log_start(f->log), 6);
     log_set_high_watermark(f->log, 8);
     assert_int_equal(log_last_stable(f->log), 6);
