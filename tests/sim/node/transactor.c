@@ -283,7 +283,7 @@ static void offset_read(struct client *client, struct call *call)
     t->last = err;
     if (err == ERR_UNSTABLE_OFFSET_COMMIT || (err && topic->state != MODEL_EXISTS)) {
         /* After a power cut it may hang: the coordinator forgot that transaction. */
-        if (t->actor.world->model.txn_loose && t->state == READING && chance(t->actor.world, 5))
+        if (t->actor.world->model.txn_loose && t->state == READING && chance(t->actor.world, 30))
             t->state = IDLE;
         return;
     }
@@ -645,6 +645,8 @@ static void act(struct actor *actor)
     struct world *world = actor->world;
     if (client_calls(&actor->client) || !world->pinned || !world->has_transactions)
         return;
+    if (t->state != WORKING)
+        actor->pause_max_us = 40000;
     switch (t->state) {
     case LOST: find(t, false); break;
     case OUTSIDE: ask_id(t); break;
