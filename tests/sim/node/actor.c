@@ -8,7 +8,7 @@ static void on_tick(struct loop_timer *timer)
     struct actor *actor = LIST_ITEM(timer, struct actor, timer);
     struct world *world = actor->world;
     struct client *client = &actor->client;
-    if (!world->open || (world->quiet && actor != world->scanner))
+    if (!world->open || (world->quiet && actor != world->scanner && actor != world->inspector))
         client_close(client);
     else if (client_is_up(client))
         actor->act(actor);

@@ -103,6 +103,8 @@ static void add_actors(struct world *world)
         add_actor(world, joiner_new(world, i));
     world->scanner = scanner_new(world);
     add_actor(world, world->scanner);
+    world->inspector = inspector_new(world);
+    add_actor(world, world->inspector);
 }
 
 /* ---- reading everything ---- */
@@ -118,7 +120,7 @@ static void be_quiet(struct world *world)
 {
     world->quiet = true;
     for (int i = 0; i < world->actor_count; i++)
-        if (world->actors[i] != world->scanner)
+        if (world->actors[i] != world->scanner && world->actors[i] != world->inspector)
             client_close(&world->actors[i]->client);
 }
 
@@ -188,6 +190,34 @@ static void take_down_gently(struct world *world)
 static void run_for(struct world *world, int64_t ms)
 {
     sim_run_for(world->sim, ms);
+}
+
+static bool inspection_is_over(void *context)
+{
+    struct world *world = context;
+    return world->state != WORLD_READY || world->inspector->is_done(world->inspector);
+}
+
+static void inspect(struct world *world, int life)
+{
+    inspector_start(world->inspector, life);
+    if (!sim_run_until(world->sim, inspection_is_over, world, SCAN_MS))
+        world_fail("the state could not be asked for within %d s", SCAN_MS / 1000);
+}
+
+/* What the node knows before it goes down must be what it finds in its logs. */
+static void compare_lives(struct world *world)
+{
+    if (world->state != WORLD_READY || world_is_troubled(world) || !world->has_transactions)
+        return;
+    be_quiet(world);
+    run_for(world, 2000); /* what came in before is still worked on */
+    inspect(world, 0);
+    take_down_gently(world);
+    node_life_start(world);
+    inspect(world, 1);
+    world->comparisons += inspector_compare(world->inspector);
+    world->quiet = false;
 }
 
 /* ---- events ---- */
@@ -344,6 +374,8 @@ static void event(struct world *world)
     } else if (what < 97) {
         world_say("clock");
         event_clock(world);
+    } else if (what < 99) {
+        compare_lives(world);
     } else {
         sim_drop_caches(world->server);
     }
@@ -388,8 +420,7 @@ static void finish(struct world *world)
     }
     bring_up(world);
     scan(world, true);
-    node_life_terminate(world);
-    bring_up(world);
+    compare_lives(world);
     scan(world, true);
     node_life_terminate(world);
 }
@@ -466,15 +497,16 @@ uint64_t world_run(const struct world_options *options)
         world->actors[i]->free(world->actors[i]);
     loop_stop(world->client_loop);
     world_say(
-        "%d starts, %d kills, %lld power cuts, %d stops, %d scans; %lld records acknowledged, "
+        "%d starts, %d kills, %lld power cuts, %d stops, %d scans, %d lives compared; %lld records "
+        "acknowledged, "
         "%lld read, %lld lost as allowed, %lld commits; %zu transactions, seen committed %lld "
         "times, aborted %lld times; %lld missing for their key; %lld steps",
         world->starts, world->kills, (long long)world->cuts, world->terminations, world->scans,
-        (long long)world->model.records_acked, (long long)world->model.records_seen,
-        (long long)world->model.records_lost, (long long)world->model.commits_acked,
-        world->model.txn_count, (long long)world->model.outcomes_seen[1],
-        (long long)world->model.outcomes_seen[0], (long long)world->model.records_compacted,
-        (long long)sim_steps(world->sim));
+        world->comparisons, (long long)world->model.records_acked,
+        (long long)world->model.records_seen, (long long)world->model.records_lost,
+        (long long)world->model.commits_acked, world->model.txn_count,
+        (long long)world->model.outcomes_seen[1], (long long)world->model.outcomes_seen[0],
+        (long long)world->model.records_compacted, (long long)sim_steps(world->sim));
     uint64_t digest = sim_digest(world->sim);
     model_fini(&world->model);
     sim_free(world->sim);

@@ -58,7 +58,7 @@ struct world {
 
     bool open;  /* clients may connect */
     bool quiet; /* only the scanner may */
-    struct actor *scanner;
+    struct actor *scanner, *inspector;
     bool finishing;        /* no new work: what is under way comes to its end */
     bool faulty;           /* faults are on, or were since the node started */
     bool full;             /* the disk's space is limited */
@@ -76,7 +76,7 @@ struct world {
 
     struct actor *actors[WORLD_ACTORS_MAX];
     int actor_count;
-    int starts, kills, terminations, scans;
+    int starts, kills, terminations, scans, comparisons;
 };
 
 /* The run fails: prints seed, time and the text, and ends the process. */
@@ -160,6 +160,11 @@ struct actor *admin_new(struct world *world);
 /* Reads all partitions from the start, once for each scan. */
 struct actor *scanner_new(struct world *world);
 void scanner_start(struct actor *actor);
+/* Asks for the state that a start rebuilds: before it (life 0) and after it (1). */
+struct actor *inspector_new(struct world *world);
+void inspector_start(struct actor *actor, int life);
+/* Fails when the two differ; false: something was open, so that they may. */
+bool inspector_compare(struct actor *actor);
 /* Where it stands, to stderr. */
 void scanner_tell(struct actor *actor);
 
