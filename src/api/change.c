@@ -3,6 +3,7 @@
 
 #include "api/context.h"
 #include "api/request.h"
+#include "wire/api.h"
 
 static void decide(struct quorum_op *op, struct controller *controller)
 {
@@ -22,11 +23,22 @@ static void done(struct quorum_op *op)
     request_reply(change->request, change->response);
 }
 
+/* A smaller retention is what helps a full disk; it must not fail for want of space. */
+static bool may_make_room(const struct request *request)
+{
+    return request->api->key == WIRE_API_INCREMENTAL_ALTER_CONFIGS ||
+           request->api->key == WIRE_API_ALTER_CONFIGS;
+}
+
 void change_submit(struct request *request, const struct change_calls *calls, void *state)
 {
     struct change *change = arena_alloc(&request->arena, sizeof *change);
     *change = (struct change){
-        .op = {.decide = decide, .done = done, .loop = request->loop, .arena = &request->arena},
+        .op = {.decide = decide,
+               .done = done,
+               .loop = request->loop,
+               .arena = &request->arena,
+               .makes_room = may_make_room(request)},
         .calls = calls,
         .request = request,
         .response = request_response(request),

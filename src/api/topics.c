@@ -99,7 +99,11 @@ static void submit(struct request *request, void (*decide)(struct quorum_op *, s
 {
     struct change *change = arena_alloc(&request->arena, sizeof *change);
     *change = (struct change){
-        .op = {.decide = decide, .done = done, .loop = request->loop, .arena = &request->arena},
+        .op = {.decide = decide,
+               .done = done,
+               .loop = request->loop,
+               .arena = &request->arena,
+               .makes_room = !is_growth(request)},
         .request = request,
         .response = request_response(request),
     };

@@ -151,6 +151,9 @@ enum err quorum_append(struct quorum *q, struct slice batches)
     int32_t epoch = q->raft.state.leader_epoch;
     struct log_appended appended;
     enum err e = log_append(q->log, LOG_RAFT_LEADER, epoch, batches, &appended);
+    if (e == ERR_DISK_FULL && q->make_room && (!q->started || q->makes_room) &&
+        q->make_room(q->make_room_context, !q->started))
+        e = log_append(q->log, LOG_RAFT_LEADER, epoch, batches, &appended);
     if (e != ERR_NONE)
         return e;
     q->bytes_since += (int64_t)batches.size;
@@ -369,6 +372,7 @@ void quorum_submit(struct quorum *q, struct quorum_op *op)
     enum err e = refusal(q);
     bool waits = false;
     if (e == ERR_NONE) {
+        q->makes_room = op->makes_room;
         e = decide(q, op);
         /* What else goes wrong (no space, too large for a segment) leaves the log as it was. */
         if (e == ERR_IO || e == ERR_KAFKA_STORAGE_ERROR)

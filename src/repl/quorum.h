@@ -31,6 +31,7 @@ struct quorum_op {
     void (*done)(struct quorum_op *op);
     struct loop *loop;
     struct arena *arena;
+    bool makes_room; /* what it changes frees disk space, or may: the reserve is there for it */
     enum err error;
     int64_t offset_next; /* the log end offset that this op waited for */
 
@@ -59,6 +60,11 @@ struct quorum_options {
      * post. NULL = nobody asks. */
     void (*failed)(void *context);
     void *failed_context;
+    /* The disk of the log is full: true when something was set free and the append should be tried
+     * again. Under the controller lock, from any thread; while starting for every append, then for
+     * those of ops with makes_room. NULL = nothing can be done. */
+    bool (*make_room)(void *context, bool starting);
+    void *make_room_context;
     struct quorum_subscriber subscriber;
 };
 

@@ -42,6 +42,8 @@ struct quorum {
     struct quorum_subscriber subscriber;
     void (*told_failed)(void *context);
     void *failed_context;
+    bool (*make_room)(void *context, bool starting);
+    void *make_room_context;
     struct controller_settings settings;
 
     struct lock lock; /* LOCK_CONTROLLER; covers what follows */
@@ -57,6 +59,8 @@ struct quorum {
     struct list ops;               /* waiting struct quorum_op, rising offset_next */
     int64_t broker_epoch;
     enum err failed; /* the metadata log cannot be written: no op is taken */
+    bool started;    /* quorum_start is over */
+    bool makes_room; /* of the op that is decided */
     bool publishing; /* a commit is being told: no operation ends before the subscriber knows */
     bool closing;
     bool closed; /* quorum_close was called: the last job that ends frees */

@@ -65,6 +65,8 @@ enum err quorum_open(const struct quorum_options *o, struct quorum **ret_quorum,
     q->path = mem_printf("%.*s/__cluster_metadata-0", SLICE_FMT(o->log_dir));
     q->subscriber = o->subscriber;
     q->told_failed = o->failed;
+    q->make_room = o->make_room;
+    q->make_room_context = o->make_room_context;
     q->failed_context = o->failed_context;
     q->settings.node_id = config_node_id(o->config);
     q->settings.config = q->config;
@@ -229,10 +231,13 @@ enum err quorum_start(struct quorum *q, const struct controller_registration *se
     }
     lock_take(&q->lock);
     enum err e = quorum_write_state(q);
+    if (e == ERR_DISK_FULL && q->make_room && q->make_room(q->make_room_context, true))
+        e = quorum_write_state(q);
     if (e == ERR_NONE)
         e = append_start(q, self);
     if (e == ERR_NONE)
         e = flush_all(q);
+    q->started = true;
     lock_release(&q->lock);
     if (e != ERR_NONE) {
         *ret_text = mem_printf("%s cannot be written: %s", q->path, io_error_text(q->io, e));

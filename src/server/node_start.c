@@ -195,7 +195,8 @@ static void folder_failed(void *data, struct log_dir *dir)
     folder->op = (struct quorum_op){.decide = decide_folder,
                                     .done = folder_done,
                                     .loop = node->meta_loop,
-                                    .arena = &folder->arena};
+                                    .arena = &folder->arena,
+                                    .makes_room = true};
     quorum_submit(context->quorum, &folder->op);
 }
 
@@ -214,6 +215,12 @@ static void metadata_failed(void *context)
     log_dir_fail(log_dirs_metadata(node->context.log_dirs), "write of the metadata log");
 }
 
+static bool make_room(void *context, bool starting)
+{
+    struct node *node = context;
+    return log_dirs_make_room(node->context.log_dirs, starting);
+}
+
 static enum err open_quorum(struct node *node, char **ret_text)
 {
     struct log_dir *dir = log_dirs_metadata(node->context.log_dirs);
@@ -227,6 +234,8 @@ static enum err open_quorum(struct node *node, char **ret_text)
         .subscriber = {published, node},
         .failed = metadata_failed,
         .failed_context = node,
+        .make_room = make_room,
+        .make_room_context = node,
     };
     return quorum_open(&options, &node->context.quorum, ret_text);
 }

@@ -176,6 +176,9 @@ void log_dir_fail(struct log_dir *dir, const char *what);
 bool log_dir_space(const struct log_dir *dir, struct io_space *ret_space);
 /* ERR_NONE or ERR_DISK_FULL: may an append of this origin be made in the folder now? */
 enum err log_dir_admits(const struct log_dir *dir, enum log_origin origin);
+/* Sets some of the reserve of the metadata log's folder free, after a write there found the disk
+ * full; false when there is none (the last of it is for starts). Any thread. */
+bool log_dirs_make_room(struct log_dirs *dirs, bool starting);
 /* True when answers under way hold so many files open that another one should do with less. */
 bool log_dirs_files_short(const struct log_dirs *dirs);
 /* Broker epoch of the clean shutdown file found at start; -1 when it was not there. */

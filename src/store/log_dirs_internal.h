@@ -45,7 +45,7 @@ struct log_dir {
     struct list dirty;     /* logs with something to flush */
     struct list deletions; /* by due time as far as delays are equal */
     bool starts_moved;     /* a log start moved since its checkpoint */
-    bool reserve_kept;     /* the reserve is as large as it should be; for the folder's job */
+    uint32_t reserve_kept; /* atomic: the reserve is as large as it should be */
     int32_t log_count;
     /* As found at start. */
     struct checkpoint recovery_points, log_starts, watermarks, cleaned;
@@ -109,7 +109,7 @@ int64_t log_dir_reserve(struct log_dir *dir);
 void log_dir_take_clean_file(struct log_dir *dir);
 enum err log_dir_write_clean_file(struct log_dir *dir, int64_t broker_epoch);
 
-/* log_reserve.c: the first in log_dirs_open, the second in the folder's job. */
+/* log_reserve.c: the first in log_dirs_open and after loading, the second in the folder's job. */
 void log_reserve_give_back(struct log_dir *dir);
 void log_reserve_keep(struct log_dir *dir);
 

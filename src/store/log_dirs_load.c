@@ -186,6 +186,11 @@ static void finish(struct loader *loader)
     else if (loader->twice)
         load->err = ERR_EXISTS;
     load->text = loader->text;
+    /* Recovery may have used up what there was. */
+    if (!load->err && log_dir_online(loader->dirs->metadata)) {
+        log_dir_poll_space(loader->dirs->metadata);
+        log_reserve_give_back(loader->dirs->metadata);
+    }
     for (size_t i = 0; i < loader->count; i++)
         mem_free(loader->items[i].name);
     mem_free(loader->items);

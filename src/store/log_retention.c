@@ -89,9 +89,10 @@ static enum err keep_producers(struct log *log, uint32_t count)
 
 static int32_t drop_oldest(struct log *log, uint32_t count, const char *why)
 {
-    if (!count)
-        return 0;
+    /* On a full disk a new segment can be made only when the others are gone. */
     if (count == log->segment_count && log_roll_at(log, log->end))
+        count--;
+    if (!count)
         return 0;
     diag(DIAG_STORE, DIAG_INFO, "%s: %u segments below offset %lld are deleted: %s",
          log->path->text, count, (long long)log->segments[count]->base, why);
