@@ -7,6 +7,7 @@
 #include "api/producer_ids.h"
 #include "api/request.h"
 #include "base/hash.h"
+#include "base/pattern.h"
 #include "conf/config.h"
 #include "coord/transactions.h"
 #include "meta/image.h"
@@ -287,7 +288,8 @@ static void list_transactions(struct request *request)
     const struct list_transactions_request *body = request->body;
     struct coordinators *transactions = request->context->transactions;
     struct list_transactions_response *response = request_response(request);
-    coord_transactions_list_begin(body, &request->arena, response);
+    struct pattern *pattern;
+    coord_transactions_list_begin(body, &request->arena, response, &pattern);
     int32_t count = coordinators_partition_count(transactions);
     for (int32_t i = 0; i < count && !response->error_code; i++) {
         struct coordinator_call call;
@@ -298,9 +300,10 @@ static void list_transactions(struct request *request)
         }
         if (err)
             continue;
-        coord_transactions_list(call.shard, &call.event, body, &request->arena, response);
+        coord_transactions_list(call.shard, &call.event, body, pattern, &request->arena, response);
         coordinators_leave(&call);
     }
+    pattern_free(pattern);
     request_reply(request, response);
 }
 

@@ -34,6 +34,7 @@ struct end_txn_response;
 struct describe_transactions_response_transaction_state;
 struct list_transactions_request;
 struct list_transactions_response;
+struct pattern; /* base/pattern.h */
 
 struct transactions_partition {
     struct slice topic;
@@ -98,15 +99,16 @@ void coord_transactions_describe(
 
 /* Begins the answer to a ListTransactions: initialises *response and sets unknown_state_filters, or
  * error_code INVALID_REGULAR_EXPRESSION for a pattern that is none: then no shard is to be asked.
- */
+ * *ret_pattern is to be given to the shards and then to pattern_free; NULL = all ids. */
 void coord_transactions_list_begin(const struct list_transactions_request *request,
-                                   struct arena *arena,
-                                   struct list_transactions_response *response);
+                                   struct arena *arena, struct list_transactions_response *response,
+                                   struct pattern **ret_pattern);
 /* Appends the shard's transactions that match to response->transaction_states (grown in `arena`),
  * from committed state; called for every shard of this node. A shard that loads sets
  * response->error_code and drops what is listed, one that is unloaded adds nothing. */
 void coord_transactions_list(const struct coord_shard *shard, const struct coord_event *event,
-                             const struct list_transactions_request *request, struct arena *arena,
+                             const struct list_transactions_request *request,
+                             struct pattern *pattern, struct arena *arena,
                              struct list_transactions_response *response);
 
 /* Answers with one error for a handler that cannot or may not ask a shard (no shard: pass

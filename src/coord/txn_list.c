@@ -3,9 +3,10 @@
  * Kafka behaviour: filters of ListTransactions narrow one another. States that Kafka does not know
  * are named in the answer; with none but such nothing matches. The duration filter takes what began
  * longer ago than that, so that ids without a transaction, whose start is -1, always match. The
- * pattern of version 2 must match the whole transactional id (RE2 syntax, KIP-1152). Called under
- * the shard holder's lock. */
+ * pattern of version 2 must match the whole transactional id (RE2 syntax, KIP-1152); an empty one
+ * is none. Called under the shard holder's lock. */
 #include "base/map.h"
+#include "base/pattern.h"
 #include "coord/shard_txn.h"
 #include "coord/transactions.h"
 #include "wire/codec.h"
@@ -53,9 +54,16 @@ void coord_transactions_describe(const struct coord_shard *shard, const struct c
 }
 
 void coord_transactions_list_begin(const struct list_transactions_request *request,
-                                   struct arena *arena, struct list_transactions_response *response)
+                                   struct arena *arena, struct list_transactions_response *response,
+                                   struct pattern **ret_pattern)
 {
     wire_init(&wire_list_transactions_response, response);
+    *ret_pattern = NULL;
+    if (request->transactional_id_pattern.size > 0 &&
+        pattern_new(request->transactional_id_pattern, ret_pattern)) {
+        response->error_code = err_to_wire(ERR_INVALID_REGULAR_EXPRESSION);
+        return;
+    }
     struct slice *unknown = list_transactions_response_unknown_state_filters_new(
         arena, response, request->state_filters_count > 0 ? request->state_filters_count : 0);
     int32_t count = 0;
@@ -71,7 +79,7 @@ void coord_transactions_list_begin(const struct list_transactions_request *reque
 }
 
 static bool matches(const struct txn *txn, const struct list_transactions_request *request,
-                    int64_t now_ms)
+                    struct pattern *pattern, int64_t now_ms)
 {
     const struct txn_view *view = txn->view;
     bool by_producer = request->producer_id_filters_count <= 0;
@@ -84,11 +92,13 @@ static bool matches(const struct txn *txn, const struct list_transactions_reques
     bool by_duration =
         request->duration_filter < 0 || (!__builtin_sub_overflow(now_ms, view->start_ms, &age_ms) &&
                                          age_ms > request->duration_filter);
-    return by_producer && by_state && by_duration;
+    return by_producer && by_state && by_duration &&
+           (!pattern || pattern_matches(pattern, txn->id));
 }
 
 void coord_transactions_list(const struct coord_shard *shard, const struct coord_event *event,
-                             const struct list_transactions_request *request, struct arena *arena,
+                             const struct list_transactions_request *request,
+                             struct pattern *pattern, struct arena *arena,
                              struct list_transactions_response *response)
 {
     enum err err = coord_shard_state(shard);
@@ -109,7 +119,7 @@ void coord_transactions_list(const struct coord_shard *shard, const struct coord
         memcpy(items, response->transaction_states, (size_t)count * sizeof *items);
     for (size_t i = 0; i < map_count(txns); i++) {
         const struct txn *txn = map_at(txns, i);
-        if (!txn->view || !matches(txn, request, event->wall_ms))
+        if (!txn->view || !matches(txn, request, pattern, event->wall_ms))
             continue;
         items[count].transactional_id = arena_dup(arena, txn->id);
         items[count].producer_id = txn->view->producer_id;

@@ -26,8 +26,6 @@ RULES = [
      "a topic without partitions is named in the answer to a verification"),
     (r"^transactions\.partitions AddPartitionsToTxn v[45] none of them$", "",
      "no transaction is named: Apache Kafka never answers"),
-    (r"^transactions\.listing ListTransactions v2 pattern ", "",
-     "patterns of transactional ids are not served yet"),
     (r"^mutants\.mutants Produce v(3 #2|3 #10|10 #3)$", "",
      "null records: Apache Kafka never answers"),
     (r"^mutants\.mutants Produce v5 #6$", "",

@@ -198,8 +198,9 @@ static void look(struct run *run, struct coord_shard *shard, struct buf *out)
     struct list_transactions_request all;
     struct list_transactions_response listed;
     wire_init(&wire_list_transactions_request, &all);
-    coord_transactions_list_begin(&all, &run->arena, &listed);
-    coord_transactions_list(shard, &run->event, &all, &run->arena, &listed);
+    struct pattern *pattern;
+    coord_transactions_list_begin(&all, &run->arena, &listed, &pattern);
+    coord_transactions_list(shard, &run->event, &all, pattern, &run->arena, &listed);
     buf_printf(out, "%d\n", listed.transaction_states_count);
     for (unsigned i = 0; i < IDS; i++) {
         struct describe_transactions_response_transaction_state s;

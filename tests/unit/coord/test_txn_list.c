@@ -1,12 +1,17 @@
 /* DescribeTransactions and ListTransactions: committed state, filters, shards together. */
 #include "txn_trace.h"
 
+#include "base/pattern.h"
+
 /* "list [error] <id>:<producer id>:<state> ... [unknown <state> ...]", sorted as they come. */
 static void list(struct trace *t, const struct list_transactions_request *request)
 {
     struct list_transactions_response r;
-    coord_transactions_list_begin(request, &t->arena, &r);
-    coord_transactions_list(t->shard, &t->event, request, &t->arena, &r);
+    struct pattern *pattern;
+    coord_transactions_list_begin(request, &t->arena, &r, &pattern);
+    if (!r.error_code)
+        coord_transactions_list(t->shard, &t->event, request, pattern, &t->arena, &r);
+    pattern_free(pattern);
     buf_printf(&t->lines, "list");
     if (r.error_code)
         buf_printf(&t->lines, " %s", code_name(r.error_code));
@@ -101,6 +106,26 @@ static void test_filters(void **state)
     trace_free(t);
 }
 
+static void test_pattern(void **state)
+{
+    (void)state;
+    struct trace *t = four();
+    struct list_transactions_request r = all();
+    r.transactional_id_pattern = slice_str("[bc]|(?i)A");
+    list(t, &r);
+    r.transactional_id_pattern = slice_str("x?");
+    list(t, &r);
+    r.transactional_id_pattern = slice_str("");
+    *list_transactions_request_state_filters_new(&t->arena, &r, 1) = slice_str("Empty");
+    list(t, &r);
+    r.transactional_id_pattern = slice_str("[");
+    *list_transactions_request_state_filters_new(&t->arena, &r, 1) = slice_str("bogus");
+    list(t, &r); /* does not name the unknown state, as Kafka */
+    expect(t, "list a:1000:Empty b:1001:Ongoing c:1002:PrepareAbort\nlist\n"
+              "list a:1000:Empty\nlist INVALID_REGULAR_EXPRESSION\n");
+    trace_free(t);
+}
+
 static void test_committed_only(void **state)
 {
     (void)state;
@@ -134,21 +159,23 @@ static void test_shards_together(void **state)
     init(other, "z");
     struct list_transactions_request request = all();
     struct list_transactions_response r;
-    coord_transactions_list_begin(&request, &t->arena, &r);
+    struct pattern *pattern;
+    coord_transactions_list_begin(&request, &t->arena, &r, &pattern);
+    assert_null(pattern);
     assert_int_equal(r.transaction_states_count, 0);
-    coord_transactions_list(t->shard, &t->event, &request, &t->arena, &r);
-    coord_transactions_list(other->shard, &t->event, &request, &t->arena, &r);
+    coord_transactions_list(t->shard, &t->event, &request, pattern, &t->arena, &r);
+    coord_transactions_list(other->shard, &t->event, &request, pattern, &t->arena, &r);
     assert_int_equal(r.transaction_states_count, 5);
     assert_slice_eq(r.transaction_states[0].transactional_id, "a");
     assert_slice_eq(r.transaction_states[4].transactional_id, "z");
     trace_unload(other);
-    coord_transactions_list(other->shard, &t->event, &request, &t->arena, &r);
+    coord_transactions_list(other->shard, &t->event, &request, pattern, &t->arena, &r);
     assert_int_equal(r.error_code, ERR_NONE);
     assert_int_equal(r.transaction_states_count, 5);
-    coord_transactions_list(loading->shard, &t->event, &request, &t->arena, &r);
+    coord_transactions_list(loading->shard, &t->event, &request, pattern, &t->arena, &r);
     assert_int_equal(r.error_code, ERR_COORDINATOR_LOAD_IN_PROGRESS);
     assert_int_equal(r.transaction_states_count, 0);
-    coord_transactions_list(t->shard, &t->event, &request, &t->arena, &r);
+    coord_transactions_list(t->shard, &t->event, &request, pattern, &t->arena, &r);
     assert_int_equal(r.transaction_states_count, 0);
     buf_clear(&other->lines);
     trace_free(loading);
@@ -181,9 +208,8 @@ static void test_describe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_committed_only),
-        cmocka_unit_test(test_shards_together),
+        cmocka_unit_test(test_filters),        cmocka_unit_test(test_pattern),
+        cmocka_unit_test(test_committed_only), cmocka_unit_test(test_shards_together),
         cmocka_unit_test(test_describe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
