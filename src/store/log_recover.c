@@ -318,6 +318,7 @@ static enum err recover(struct log *log, int64_t recovery_point, int64_t *ret_en
 {
     struct recovery r = {.log = log, .window = mem_alloc(SEGMENT_SCAN_HEAP)};
     enum err err = ERR_NONE;
+    bool dropped = false;
     uint32_t first = log_segment_index(log, recovery_point);
     for (uint32_t i = first; i < log->segment_count; i++) {
         r.segment = log->segments[i];
@@ -328,6 +329,7 @@ static enum err recover(struct log *log, int64_t recovery_point, int64_t *ret_en
                  "%s: nothing from offset %lld on; %u segments after it are "
                  "dropped",
                  log->path->text, (long long)r.offset_next, log->segment_count - i);
+            dropped = true;
             err = log_drop_segments(log, i, log->segment_count - i);
             break;
         }
@@ -340,11 +342,15 @@ static enum err recover(struct log *log, int64_t recovery_point, int64_t *ret_en
         if (r.segment->size < size_before && i + 1 < log->segment_count) {
             diag(DIAG_STORE, DIAG_WARN, "%s: %u segments after the damaged one are dropped",
                  log->path->text, log->segment_count - i - 1);
+            dropped = true;
             err = log_drop_segments(log, i + 1, log->segment_count - i - 1);
             break;
         }
     }
     mem_free(r.window);
+    /* What is dropped must not come back with a power cut: the offsets are given again. */
+    if (!err && dropped)
+        err = log_path_sync_names(log->path, log->io, false);
     return err;
 }
 
@@ -377,6 +383,8 @@ static enum err find_ends(struct log *log, const struct log_open_options *option
         err = log_drop_segments(log, 0, log->segment_count);
         if (!err)
             err = log_new_segment(log, log->start);
+        if (!err)
+            err = log_path_sync_names(log->path, log->io, false);
         log->end = log->start;
         leader_epochs_clear(&log->epochs);
         log_snapshots_delete(log, INT64_MAX, 0);
