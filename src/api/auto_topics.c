@@ -94,6 +94,7 @@ static void waited_enough(struct loop_timer *timer)
 static void done(struct quorum_op *op)
 {
     struct creation *creation = LIST_ITEM(op, struct creation, op);
+    struct api_context *context = creation->context;
     for (int32_t i = 0; i < creation->count; i++) {
         if (op->error)
             creation->errors[i] = op->error;
@@ -104,6 +105,7 @@ static void done(struct quorum_op *op)
         answer(creation, creation->errors);
     arena_fini(&creation->arena);
     mem_free(creation);
+    atomic_fetch_sub(&context->request_count, 1);
 }
 
 void auto_topics_create(struct request *request, const struct slice *names, int32_t count,
@@ -125,6 +127,8 @@ void auto_topics_create(struct request *request, const struct slice *names, int3
     creation->timer.expired = waited_enough;
     creation->op =
         (struct quorum_op){.decide = decide, .done = done, .loop = request->loop, .arena = arena};
+    /* It may outlive its request: a stop waits for it, too. */
+    atomic_fetch_add(&request->context->request_count, 1);
     loop_timer_set(request->loop, &creation->timer,
                    io_mono_ns(request->context->io) + (int64_t)WAIT_MS * 1000000);
     quorum_submit(request->context->quorum, &creation->op);

@@ -11,6 +11,9 @@ struct io;
  * that one asked to stop while it starts ends in order. */
 void io_linux_hold_stop(void);
 
+/* Ends the process at once, whatever its threads wait for. */
+_Noreturn void io_linux_exit(int status);
+
 /* Never NULL. Ignores SIGPIPE for the process. Starts no thread: workers come with the first job.
  */
 struct io *io_linux_new(void);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "conf/config.h"
 #include "os/diag.h"
+#include "os/io_linux.h"
 #include "os/latch.h"
 #include "os/notify.h"
 #include "server/first_start.h"
@@ -207,6 +208,12 @@ static void on_stopped(void *context, int exit_status)
     latch_open(&process->ended);
 }
 
+static void on_hung(void *context)
+{
+    (void)context;
+    io_linux_exit(1);
+}
+
 /* Bytes asked for; 0 leaves it to the node. */
 static int64_t memory_of(const struct process *process)
 {
@@ -230,6 +237,7 @@ static enum err start(struct process *process, struct loop *loop, struct config 
         .memory = memory_of(process),
         .ready = on_ready,
         .stopped = on_stopped,
+        .hung = on_hung,
         .context = process,
     };
     struct node *node;

@@ -68,10 +68,14 @@ void node_free(struct node *node)
     mem_free(node);
 }
 
+enum { HUNG_AFTER_MS = 10000 };
+
 enum err node_start(const struct node_options *options, struct node **ret_node, char **ret_text)
 {
     struct node *node = mem_zalloc(sizeof *node);
     node->options = *options;
+    if (!node->options.hung_after_ms)
+        node->options.hung_after_ms = HUNG_AFTER_MS;
     node->static_config = config_ref(options->config);
     node->context.config = config_ref(options->config);
     arena_init(&node->arena);

@@ -21,6 +21,11 @@ struct node_options {
     /* Callbacks run on the metadata loop. */
     void (*ready)(void *context, struct node *node);
     void (*stopped)(void *context, int exit_status);
+    /* While stopping: a disk has not answered for hung_after_ms (0 = 10 s), and the node waits on,
+     * for its memory is in use. A process may end itself here: what was acknowledged is as safe as
+     * after kill -9. NULL = wait. */
+    void (*hung)(void *context);
+    int32_t hung_after_ms;
     void *context;
 };
 

@@ -48,8 +48,7 @@ struct node {
     struct log_dirs_stop dirs_stop;
     struct io_job shutdown_job;
     struct loop_timer drain_timer;
-    int64_t load_wait_end_ns;
-    int drain_round;
+    int64_t load_wait_end_ns, drain_hung_ns;
 };
 
 /* node_start.c: everything that can fail at once; then the steps that end with `ready`. */

@@ -15,15 +15,14 @@
 #include "repl/quorum.h"
 #include "server/node_internal.h"
 
-enum { DRAIN_MS = 2, DRAIN_ROUNDS_MAX = 5000 };
+enum { DRAIN_NS = 2000000 };
 
 /* 6. Once the metadata log has no job on a worker any more. */
 static void finish(struct loop_timer *timer)
 {
     struct node *node = LIST_ITEM(timer, struct node, drain_timer);
     if (node->quorum_started && !quorum_idle(node->context.quorum)) {
-        loop_timer_set(node->meta_loop, timer,
-                       io_mono_ns(node->options.io) + (int64_t)DRAIN_MS * 1000000);
+        loop_timer_set(node->meta_loop, timer, io_mono_ns(node->options.io) + DRAIN_NS);
         return;
     }
     node->state = NODE_STOPPED;
@@ -47,20 +46,32 @@ static void stop_folders(struct node *node)
     log_dirs_stop(node->context.log_dirs, node->meta_loop, &node->dirs_stop);
 }
 
-/* 4. Ten seconds at most: then the disk hangs, and waiting longer helps nobody. */
+static int64_t under_way(struct node *node)
+{
+    return atomic_load(&node->context.request_count) + atomic_load(&node->context.flush_count) +
+           coordinators_loading(node->context.groups) +
+           coordinators_loading(node->context.transactions) +
+           atomic_load(&node->context.duty_count);
+}
+
+/* 4. What does not end is on a worker that a disk holds: it may come back to the node's memory at
+ * any time, so nothing goes on without it. The owner is told, once. */
 static void drain(struct loop_timer *timer)
 {
     struct node *node = LIST_ITEM(timer, struct node, drain_timer);
-    int64_t under_way =
-        atomic_load(&node->context.request_count) + atomic_load(&node->context.flush_count) +
-        coordinators_loading(node->context.groups) +
-        coordinators_loading(node->context.transactions) + atomic_load(&node->context.duty_count);
-    if (under_way > 0 && node->drain_round++ < DRAIN_ROUNDS_MAX) {
-        loop_timer_set(node->meta_loop, timer,
-                       io_mono_ns(node->options.io) + (int64_t)DRAIN_MS * 1000000);
+    if (under_way(node) == 0) {
+        stop_folders(node);
         return;
     }
-    stop_folders(node);
+    int64_t now_ns = io_mono_ns(node->options.io);
+    if (node->drain_hung_ns <= now_ns) {
+        node->drain_hung_ns = INT64_MAX;
+        diag(DIAG_SERVER, DIAG_ERROR,
+             "requests under way do not end; a disk does not answer, and logs cannot be closed");
+        if (node->options.hung)
+            node->options.hung(node->options.context);
+    }
+    loop_timer_set(node->meta_loop, timer, now_ns + DRAIN_NS);
 }
 
 /* 3. */
@@ -68,6 +79,8 @@ static void net_down(struct loop_task *task)
 {
     struct node *node = LIST_ITEM(task, struct node, net_task);
     publish_nothing(&node->publisher);
+    node->drain_hung_ns =
+        io_mono_ns(node->options.io) + (int64_t)node->options.hung_after_ms * 1000000;
     node->drain_timer.expired = drain;
     drain(&node->drain_timer);
 }

@@ -212,7 +212,8 @@ def main():
         print(f"{end} commits of {a.groups * a.topics * a.partitions} keys in {a.groups} groups, "
               f"{size / 1e6:.0f} MB", flush=True)
         for kind in [nodes.Klamm] + ([] if a.klamm_only else [nodes.Apache]):
-            node = kind(offsets__topic__num__partitions=1)
+            node = kind(offsets__topic__num__partitions=1,
+                        log__cleaner__min__compaction__lag__ms=86400000)
             if kind is nodes.Apache:
                 node.command = lambda n=node: n.java("kafka.Kafka", heap=a.heap)
             try:

@@ -32,6 +32,8 @@ struct harness {
     struct node *node;
     struct config *config;
     struct latch ready, stopped;
+    int32_t hung_after_ms; /* 0 = the default */
+    _Atomic int hung_count;
     int exit_status;
     char dir[64];
     int fd; /* a connection to the broker's listener */
@@ -52,6 +54,12 @@ static inline void harness_on_stopped(void *context, int exit_status)
     h->exit_status = exit_status;
     latch_open(&h->ready);
     latch_open(&h->stopped);
+}
+
+static inline void harness_on_hung(void *context)
+{
+    struct harness *h = context;
+    h->hung_count++;
 }
 
 static inline void harness_format(struct harness *h)
@@ -102,6 +110,8 @@ static inline void harness_open(struct harness *h, const char *extra)
                                    .config = h->config,
                                    .ready = harness_on_ready,
                                    .stopped = harness_on_stopped,
+                                   .hung = harness_on_hung,
+                                   .hung_after_ms = h->hung_after_ms,
                                    .context = h};
     if (node_start(&options, &h->node, &message))
         fail_msg("%s", message);
