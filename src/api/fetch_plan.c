@@ -54,7 +54,8 @@ static void drop_repeated(struct request *request, const struct fetch_request *b
             if (!(*named_count(&named, name, &topic->topic_id, index))++)
                 topic->partitions[--kept] = topic->partitions[i];
         }
-        topic->partitions += kept;
+        if (kept) /* an empty array is NULL */
+            topic->partitions += kept;
         topic->partitions_count -= kept;
     }
     named_fini(&named);

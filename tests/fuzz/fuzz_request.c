@@ -77,13 +77,15 @@ static void start_node(void)
     struct log_meta meta = {.version = 1, .cluster_id = "AAAAAAAAAAAAAAAAAAAAAg", .node_id = 1};
     memset(meta.directory_id.bytes, 7, sizeof meta.directory_id.bytes);
     ENSURE(log_meta_write(fuzzed.io, fuzzed.dir, &meta) == ERR_NONE);
-    char text[1024], *message = NULL;
+    char text[2048], *message = NULL;
     snprintf(text, sizeof text,
              "process.roles=broker,controller\nnode.id=1\nlog.dirs=%s\n"
              "listeners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0\n"
              "advertised.listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
              "controller.listener.names=CONTROLLER\ncontroller.quorum.voters=1@127.0.0.1:9093\n"
              "offsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\n"
+             "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
+             "transaction.state.log.num.partitions=1\n"
              "group.initial.rebalance.delay.ms=0\nnum.network.threads=1\n"
              "auto.create.topics.enable=false\n",
              fuzzed.dir);
