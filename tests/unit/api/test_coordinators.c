@@ -111,7 +111,6 @@ static void a_slow_load_holds_nobody_up(void **state)
     assert_int_equal(error, 0);
     assert_int_equal(harness_committed(&h, "a", "t"), 7);
     harness_end(&h);
-    h.io->ops = sound_ops;
 }
 
 /* The node stops while a load is under way: it waits for the worker, however long that takes, for
@@ -138,7 +137,6 @@ static void a_stop_ends_a_load(void **state)
     harness_open(&h, NULL);
     assert_int_equal(harness_committed(&h, "a", "t"), 7);
     harness_end(&h);
-    h.io->ops = sound_ops;
 }
 
 /* Bytes that are no records: the partition's groups are nobody's, the node serves. */
