@@ -63,7 +63,7 @@ static void add_partition(struct metadata_walk *walk, int32_t index,
         arena, to, from->replica_count);
     int32_t count = 0;
     for (int32_t i = 0; i < from->replica_count; i++) {
-        if (!is_alive(walk, from->replicas[i]))
+        if (meta_image_replica_is_offline(walk->image, from, from->replicas[i]))
             offline[count++] = from->replicas[i];
     }
     to->offline_replicas_count = count;

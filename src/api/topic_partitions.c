@@ -58,7 +58,7 @@ static void add_partition(
     copy_ids(to->last_known_elr, from->last_elr, from->last_elr_count);
     to->offline_replicas = arena_array(arena, (size_t)from->replica_count, sizeof(int32_t));
     for (int32_t i = 0; i < from->replica_count; i++) {
-        if (!is_alive(page, from->replicas[i]))
+        if (meta_image_replica_is_offline(page->image, from, from->replicas[i]))
             to->offline_replicas[to->offline_replicas_count++] = from->replicas[i];
     }
 }

@@ -215,6 +215,27 @@ struct uuid meta_partition_directory(const struct meta_partition *partition, int
     return META_DIR_UNASSIGNED;
 }
 
+bool meta_broker_dir_is_online(const struct meta_broker *broker, struct uuid dir)
+{
+    struct uuid lost = META_DIR_LOST, migrating = META_DIR_MIGRATING;
+    if (uuid_is_zero(&dir) || uuid_eq(&dir, &migrating))
+        return true;
+    if (uuid_eq(&dir, &lost))
+        return false;
+    for (int32_t i = 0; i < broker->dir_count; i++)
+        if (uuid_eq(&dir, &broker->dirs[i]))
+            return true;
+    return broker->dir_count == 0;
+}
+
+bool meta_image_replica_is_offline(const struct meta_image *image,
+                                   const struct meta_partition *partition, int32_t broker_id)
+{
+    const struct meta_broker *broker = meta_image_broker(image, broker_id);
+    return !broker || broker->fenced ||
+           !meta_broker_dir_is_online(broker, meta_partition_directory(partition, broker_id));
+}
+
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 

@@ -159,6 +159,12 @@ bool meta_partition_has_replica(const struct meta_partition *partition, int32_t 
 /* The directory of a broker's replica; META_DIR_UNASSIGNED when it has none. */
 struct uuid meta_partition_directory(const struct meta_partition *partition, int32_t broker_id);
 
+/* A broker that has told no directories, or a replica not yet placed, does not stand in the way. */
+bool meta_broker_dir_is_online(const struct meta_broker *broker, struct uuid dir);
+/* Its broker is gone or fenced, or has it in a directory that is offline. */
+bool meta_image_replica_is_offline(const struct meta_image *image,
+                                   const struct meta_partition *partition, int32_t broker_id);
+
 /* ---- nodes ---- */
 const struct meta_broker *meta_image_broker(const struct meta_image *image, int32_t id);
 size_t meta_image_broker_count(const struct meta_image *image);

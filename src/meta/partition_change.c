@@ -83,20 +83,6 @@ static bool contains_all(struct id_list big, struct id_list small)
 /* ---- who may lead -----------------------------------------------------------------------------
  */
 
-/* A broker that has told no directories, or a replica not yet placed, does not stand in the way. */
-static bool dir_is_online(const struct meta_broker *broker, struct uuid dir)
-{
-    struct uuid lost = META_DIR_LOST, migrating = META_DIR_MIGRATING;
-    if (uuid_is_zero(&dir) || uuid_eq(&dir, &migrating))
-        return true;
-    if (uuid_eq(&dir, &lost))
-        return false;
-    for (int32_t i = 0; i < broker->dir_count; i++)
-        if (uuid_eq(&dir, &broker->dirs[i]))
-            return true;
-    return broker->dir_count == 0;
-}
-
 static bool acceptable(const struct partition_change *change, int32_t id)
 {
     const struct meta_image *image = change->c->image;
@@ -105,7 +91,7 @@ static bool acceptable(const struct partition_change *change, int32_t id)
         return false;
     if (id != change->view.returned && !meta_image_broker_is_active(image, id))
         return false;
-    return dir_is_online(broker, meta_partition_directory(change->old, id));
+    return meta_broker_dir_is_online(broker, meta_partition_directory(change->old, id));
 }
 
 static bool may_lead(const struct partition_change *change, int32_t id)

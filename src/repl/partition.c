@@ -214,10 +214,12 @@ bool partition_flush(struct partition *partition)
 /* Lock held. */
 static enum err admit(const struct partition *partition, const struct partition_append *append)
 {
-    if (!partition->leading)
-        return partition->offline ? partition->offline : ERR_NOT_LEADER_OR_FOLLOWER;
+    if (partition->offline)
+        return partition->offline;
     if (!partition->log || log_failed(partition->log))
         return ERR_KAFKA_STORAGE_ERROR;
+    if (!partition->leading)
+        return ERR_NOT_LEADER_OR_FOLLOWER;
     /* A topic cannot ask for more replicas in sync than it has. */
     if (append->all_in_sync && partition->isr_count < partition->config.min_insync_replicas &&
         partition->config.min_insync_replicas > 1)

@@ -9,13 +9,15 @@ enum err partition_check_leader(const struct partition *partition, int32_t curre
 {
     if (partition->offline)
         return partition->offline;
+    if (!partition->log || log_failed(partition->log)) /* whoever is told to lead instead */
+        return ERR_KAFKA_STORAGE_ERROR;
     if (current_epoch != -1 && current_epoch < partition->leader_epoch)
         return ERR_FENCED_LEADER_EPOCH;
     if (current_epoch > partition->leader_epoch)
         return ERR_UNKNOWN_LEADER_EPOCH;
     if (!partition->leading)
         return ERR_NOT_LEADER_OR_FOLLOWER;
-    return partition->log && !log_failed(partition->log) ? ERR_NONE : ERR_KAFKA_STORAGE_ERROR;
+    return ERR_NONE;
 }
 
 static int64_t bound_of(const struct partition *partition, enum partition_bound bound)

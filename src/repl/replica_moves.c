@@ -502,6 +502,8 @@ static enum err look(struct partition *partition, struct log_dir **ret_dir,
         *ret_config = *log_config_of(partition->log);
         *ret_base = log_base(partition->log);
     }
+    if (partition->offline == ERR_NOT_LEADER_OR_FOLLOWER) /* not here, as far as is known */
+        err = ERR_REPLICA_NOT_AVAILABLE;
     lock_release(&partition->lock);
     return err;
 }
@@ -536,7 +538,7 @@ static void run_op(struct loop_task *task)
     for (int32_t i = 0; i < op->count; i++) {
         struct replica_moves_item *item = &op->items[i];
         bool gone = moves->stopping || atomic_load(&item->partition->gone);
-        item->err = gone ? ERR_NOT_LEADER_OR_FOLLOWER : move_to(moves, item->partition, item->dir);
+        item->err = gone ? ERR_REPLICA_NOT_AVAILABLE : move_to(moves, item->partition, item->dir);
     }
     op->done(op);
 }

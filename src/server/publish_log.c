@@ -70,19 +70,22 @@ struct partition *publish_new_partition(struct publish_walk *walk, int32_t index
     struct uuid wanted = meta_partition_directory(meta, context->node_id);
     struct log_dir *dir = find_dir(context->log_dirs, &wanted);
     struct log *log = find_log(walk, index);
-    bool is_found = log != NULL;
+    bool is_found = log != NULL, could_not = false;
     if (!log && (dir ? log_dir_online(dir) : !may_be_offline(walk, &wanted))) {
         enum err err = log_dirs_create(context->log_dirs, dir, name, index, &walk->topic->id,
                                        &walk->log_config, &log);
         if (err) {
             log = NULL;
-            walk->log_missing = true;
+            could_not = walk->log_missing = true;
             diag(DIAG_SERVER, DIAG_ERROR, "the log of %.*s-%d could not be created: %s",
                  SLICE_FMT(name), index, err_name(err));
         }
     }
     struct partition *partition =
         partition_new(context->io, name, &walk->topic->id, index, log, &walk->config);
+    /* As in Kafka a node that starts without a folder does not know what was in it. */
+    if (!log && !could_not)
+        partition->offline = ERR_NOT_LEADER_OR_FOLLOWER;
     partition->flush_count = &context->flush_count;
     if (log && is_found) {
         partition_set_config(partition, &walk->config, &walk->log_config);

@@ -193,7 +193,8 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
         }
         checkpoint_fini(&checkpoints[i]);
     }
-    return log_dir_check(dir, err, "write checkpoint");
+    /* A folder that is no longer there has failed as well. */
+    return log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "write checkpoint");
 }
 
 /* ---- the job of a folder ----------------------------------------------------------------------

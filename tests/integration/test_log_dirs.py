@@ -259,7 +259,131 @@ def crashes():
                   f.where("k"))
 
 
-PARTS = [moving, producers, cancelling, answers, crashes]
+def state_of(f, topic, partition):
+    """(leader, offline replicas, Metadata's error, code of Produce, code of ListOffsets)."""
+    t = f.t.call("Metadata", 12, {"Topics": [{"Name": topic}], "AllowAutoTopicCreation": False})[
+        "Topics"][0]
+    p = next(p for p in t["Partitions"] if p["PartitionIndex"] == partition)
+    return (p["LeaderId"], p["OfflineReplicas"], p["ErrorCode"],
+            f.t.produce(topic, kbatch.batch([b"v"]), partition=partition)["ErrorCode"],
+            f.t.offset(topic, -1, partition=partition)["ErrorCode"])
+
+
+def folder_errors(f):
+    return {r["LogDir"][-1]: r["ErrorCode"]
+            for r in f.t.call("DescribeLogDirs", 4, {"Topics": None})["Results"]}
+
+
+def offline_checks(f, when, spread, code, moved):
+    """Folder b is offline; `spread`: partition -> folder of topic s; `code`: what requests for a
+    partition there get, `moved`: what moving it gets."""
+    check(f"{when}: DescribeLogDirs tells of both folders", folder_errors(f) == {"a": 0, "b": 56},
+          folder_errors(f))
+    lost = next(p for p, letter in spread.items() if letter == "b")
+    live = next(p for p, letter in spread.items() if letter == "a")
+    gone = (-1, [1], 5)
+    check(f"{when}: a partition there has no leader, its replica is offline",
+          f.wait(lambda: state_of(f, "s", lost)[:3] == gone), state_of(f, "s", lost))
+    check(f"{when}: requests for it get {code}", state_of(f, "s", lost)[3:] == (code, code),
+          state_of(f, "s", lost))
+    check(f"{when}: the others work", f.wait(
+        lambda: state_of(f, "s", live) == (1, [], 0, 0, 0)), state_of(f, "s", live))
+    check(f"{when}: no replica moves there", f.move("s", f.paths[1], (live,)) == [56],
+          f.move("s", f.paths[1], (live,)))
+    check(f"{when}: nor away from there", f.move("s", f.paths[0], (lost,)) == [moved],
+          f.move("s", f.paths[0], (lost,)))
+    name = "n" + when.split()[0]
+    f.t.create(name, 4)
+    check(f"{when}: new partitions go to the other folder",
+          f.wait(lambda: [w[0] for w in f.where(name)] == ["a"] * 4), f.where(name))
+
+
+def offline():
+    with Folders(2, replica__high__watermark__checkpoint__interval__ms=500) as f:
+        f.t.create("s", 4)
+        for p in range(4):
+            f.t.produce("s", kbatch.batch([b"%d" % p]), partition=p)
+        spread = {p: letter for letter, p, _ in f.where("s")}
+        ends = {p: f.t.offset("s", -1, partition=p)["Offset"] for p in range(4)}
+        os.rename(f.paths[1], f.paths[1] + ".away")
+        f.t.produce("s", kbatch.batch([b"v"]), partition=next(
+            p for p, letter in spread.items() if letter == "b"))
+        check("a folder that is gone goes offline",
+              f.wait(lambda: folder_errors(f).get("b") == 56), folder_errors(f))
+        offline_checks(f, "running", spread, 56, 56)
+        f.node.stop()
+        with open(f.paths[1], "w", encoding="ascii") as out:
+            out.write("no folder\n")
+        f.start()
+        offline_checks(f, "started without it", spread, 6, 9)
+        f.node.stop()
+        os.unlink(f.paths[1])
+        os.rename(f.paths[1] + ".away", f.paths[1])
+        f.start()
+        check("a folder that is back after a start is as before", f.wait(
+            lambda: folder_errors(f) == {"a": 0, "b": 0}), folder_errors(f))
+        for p in range(4):
+            check(f"partition {p} is in its folder, whole", f.wait(
+                lambda: state_of(f, "s", p)[:3] == (1, [], 0)) and
+                {w[1]: w[0] for w in f.where("s")}[p] == spread[p] and
+                f.t.offset("s", -1, partition=p)["Offset"] >= ends[p], f.where("s"))
+
+
+def twice():
+    with Folders(2) as f:
+        f.t.create("d")
+        f.t.produce("d", kbatch.batch([b"v"]))
+        letter, index, path = other(f, "d")
+        f.node.stop()
+        shutil.copytree(os.path.join(f.paths[index], "d-0"), os.path.join(path, "d-0"))
+        try:
+            f.node.start(20)
+            f.node.process.wait(20)
+            started = True
+        except (RuntimeError, TimeoutError):
+            started = False
+        except Exception:  # noqa: BLE001 it runs on
+            started = True
+        ended = f.node.process and f.node.process.poll() is not None
+        check("a partition in two folders stops the start", not started or ended, f.node.log()[-800:])
+        f.node.kill()
+        shutil.rmtree(os.path.join(path, "d-0"))
+        f.start()
+        check("without the second one it goes on", f.wait(lambda: f.t.end("d") == (0, 1)),
+              f.t.end("d"))
+
+
+def folders_of_all_kinds():
+    """metadata.log.dir elsewhere, and log.dirs above log.dir."""
+    root = os.path.realpath(tempfile.mkdtemp(prefix="klamm-dirs-"))
+    try:
+        node = node_under_test(data=os.path.join(root, "x") + "," + os.path.join(root, "y"),
+                               metadata__log__dir=os.path.join(root, "meta"),
+                               log__dir=os.path.join(root, "unused"))
+        with node:
+            t = Probe(node)
+            t.create("m", 2)
+            found = [r["LogDir"] for r in t.call("DescribeLogDirs", 4, {"Topics": None})["Results"]]
+            check("the metadata folder is none of the log folders, log.dirs is above log.dir",
+                  sorted(found) == [os.path.join(root, "x"), os.path.join(root, "y")], found)
+            check("the metadata log is there", os.path.isdir(
+                os.path.join(root, "meta", "__cluster_metadata-0")) and not os.path.exists(
+                    os.path.join(root, "x", "__cluster_metadata-0")))
+            check("each folder got a partition", [sorted(
+                n for n in os.listdir(os.path.join(root, d)) if n.startswith("m-")).__len__()
+                for d in "xy"] == [1, 1])
+            check("log.dir is not used", not os.path.exists(os.path.join(root, "unused")))
+        node = node_under_test(data=os.path.join(root, "one"))
+        node.properties["log.dir"] = node.properties.pop("log.dirs")
+        with node:
+            t = Probe(node)
+            t.create("o")
+            check("log.dir alone counts", os.path.isdir(os.path.join(root, "one", "o-0")))
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+PARTS = [moving, producers, cancelling, answers, crashes, offline, twice, folders_of_all_kinds]
 
 if __name__ == "__main__":
     for part in PARTS:

@@ -45,6 +45,16 @@ static void topics_by_name_and_id_in_order(void **state)
     assert_true(uuid_eq(&dir, &found));
     found = meta_partition_directory(p, 2);
     assert_true(uuid_is_zero(&found));
+    /* Whoever has no broker is offline; of a broker's directories those it told are online. */
+    assert_true(meta_image_replica_is_offline(image, p, 1));
+    struct uuid told = kit_id(5);
+    struct meta_broker broker = {.dirs = &told, .dir_count = 1};
+    assert_true(meta_broker_dir_is_online(&broker, told));
+    assert_false(meta_broker_dir_is_online(&broker, dir));
+    assert_true(meta_broker_dir_is_online(&broker, META_DIR_UNASSIGNED));
+    assert_false(meta_broker_dir_is_online(&broker, META_DIR_LOST));
+    broker.dir_count = 0;
+    assert_true(meta_broker_dir_is_online(&broker, dir));
     assert_null(meta_topic_partition(topic, 2));
     assert_null(meta_topic_partition(topic, -1));
     assert_ptr_equal(meta_image_topic_seek(image, SLICE_LIT("a"), true), topic);
