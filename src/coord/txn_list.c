@@ -96,6 +96,24 @@ static bool matches(const struct txn *txn, const struct list_transactions_reques
            (!pattern || pattern_matches(pattern, txn->id));
 }
 
+/* One more at the end. There is room up to the next power of two: whatever the number of shards, an
+ * answer takes no more than twice the memory of its items. */
+static struct list_transactions_response_transaction_state *add_item(
+    struct list_transactions_response *response, struct arena *arena)
+{
+    enum { ROOM_MIN = 16 };
+    int32_t count = response->transaction_states_count;
+    if (count == 0 || (count >= ROOM_MIN && (count & (count - 1)) == 0)) {
+        struct list_transactions_response_transaction_state *before = response->transaction_states;
+        list_transactions_response_transaction_states_new(arena, response,
+                                                          count == 0 ? ROOM_MIN : 2 * count);
+        if (count > 0)
+            memcpy(response->transaction_states, before, (size_t)count * sizeof *before);
+    }
+    response->transaction_states_count = count + 1;
+    return &response->transaction_states[count];
+}
+
 void coord_transactions_list(const struct coord_shard *shard, const struct coord_event *event,
                              const struct list_transactions_request *request,
                              struct pattern *pattern, struct arena *arena,
@@ -108,24 +126,14 @@ void coord_transactions_list(const struct coord_shard *shard, const struct coord
     }
     if (err || response->error_code)
         return;
-    /* Room for all: what the earlier shards gave, and at most every id of this one. */
     const struct map *txns = &shard_txns(shard)->txns;
-    int32_t count = response->transaction_states_count;
-    struct list_transactions_response grown;
-    struct list_transactions_response_transaction_state *items =
-        list_transactions_response_transaction_states_new(arena, &grown,
-                                                          count + (int32_t)map_count(txns));
-    if (count > 0)
-        memcpy(items, response->transaction_states, (size_t)count * sizeof *items);
     for (size_t i = 0; i < map_count(txns); i++) {
         const struct txn *txn = map_at(txns, i);
         if (!txn->view || !matches(txn, request, pattern, event->wall_ms))
             continue;
-        items[count].transactional_id = arena_dup(arena, txn->id);
-        items[count].producer_id = txn->view->producer_id;
-        items[count].transaction_state = slice_str(txn_status_name(txn->view->status));
-        count++;
+        struct list_transactions_response_transaction_state *item = add_item(response, arena);
+        item->transactional_id = arena_dup(arena, txn->id);
+        item->producer_id = txn->view->producer_id;
+        item->transaction_state = slice_str(txn_status_name(txn->view->status));
     }
-    response->transaction_states = items;
-    response->transaction_states_count = count;
 }

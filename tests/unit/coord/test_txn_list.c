@@ -183,6 +183,33 @@ static void test_shards_together(void **state)
     trace_free(t);
 }
 
+/* The answer grows over shards without losing or repeating any. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { SHARDS = 5, IDS = 37 };
+    struct trace *t[SHARDS];
+    struct list_transactions_request request = all();
+    struct list_transactions_response r;
+    struct pattern *pattern;
+    struct arena arena;
+    arena_init(&arena);
+    coord_transactions_list_begin(&request, &arena, &r, &pattern);
+    for (int s = 0; s < SHARDS; s++) {
+        t[s] = trace_new();
+        t[s]->producer_id_next = s * IDS;
+        for (int i = 0; i < IDS; i++)
+            init(t[s], (const char *)arena_printf(&arena, "id%d%c", i, 0).data);
+        coord_transactions_list(t[s]->shard, &t[s]->event, &request, pattern, &arena, &r);
+        assert_int_equal(r.transaction_states_count, (s + 1) * IDS);
+    }
+    for (int i = 0; i < SHARDS * IDS; i++)
+        assert_int_equal(r.transaction_states[i].producer_id, i);
+    for (int s = 0; s < SHARDS; s++)
+        trace_free(t[s]);
+    arena_fini(&arena);
+}
+
 static void test_describe(void **state)
 {
     (void)state;
@@ -210,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_filters),        cmocka_unit_test(test_pattern),
         cmocka_unit_test(test_committed_only), cmocka_unit_test(test_shards_together),
-        cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_many),           cmocka_unit_test(test_describe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
