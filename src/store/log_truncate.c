@@ -82,6 +82,7 @@ enum err log_truncate_to(struct log *log, int64_t offset)
     err = cut_active(log, offset);
     if (!err)
         err = sync_cut(log);
+    log_snapshots_delete(log, 0, offset);
     if (!err)
         err = log_path_sync_names(log->path, log->io, false);
     if (err)
@@ -92,7 +93,6 @@ enum err log_truncate_to(struct log *log, int64_t offset)
     if (log->recovery_point > offset)
         log->recovery_point = offset;
     leader_epochs_truncate_end(&log->epochs, offset);
-    log_snapshots_delete(log, 0, offset);
     err = log_producers_rebuild(log, offset);
     if (log->high_watermark > offset)
         log->high_watermark = offset;
@@ -113,13 +113,13 @@ enum err log_truncate_fully(struct log *log, int64_t offset)
         err = log_new_segment(log, offset);
     if (err)
         return err;
+    log_snapshots_delete(log, INT64_MAX, 0);
     err = log_path_sync_names(log->path, log->io, false);
     if (err)
         return log_check(log, err, "truncate");
     log->start = log->end = log->high_watermark = log->recovery_point = offset;
     log->unflushed_size = 0;
     leader_epochs_clear(&log->epochs);
-    log_snapshots_delete(log, INT64_MAX, 0);
     producer_state_clear(&log->producers);
     return ERR_NONE;
 }

@@ -256,16 +256,6 @@ static void check(struct world *w)
 /* ---- life -------------------------------------------------------------------------------------
  */
 
-static bool knows_nobody(struct world *w)
-{
-    struct arena arena;
-    arena_init(&arena);
-    int32_t count;
-    log_producers(w->log, &arena, &count);
-    arena_fini(&arena);
-    return !count;
-}
-
 static void open_log(struct world *w, bool clean)
 {
     struct log_open_options options = {.io = w->io,
@@ -279,10 +269,12 @@ static void open_log(struct world *w, bool clean)
     TELL("opened: %lld to %lld\n", LL(log_start(w->log)), LL(log_end(w->log)));
     CHECK(w, log_end(w->log) >= w->flushed && log_end(w->log) <= w->end);
     model_cut(w, log_end(w->log));
-    /* The same when all that is left of the model was lost. */
-    if (!log_size(w->log) && log_end(w->log) == w->start && w->flushed < w->start &&
-        knows_nobody(w))
+    /* Nothing is left but what was deleted, and that was not flushed: what is known of it depends
+     * on which names the disk kept. */
+    if (w->end == w->start && w->flushed < w->start) {
+        CHECK(w, !log_truncate_fully(w->log, w->end));
         w->count = 0;
+    }
     w->flushed = log_recovery_point(w->log);
     log_set_high_watermark(w->log, w->end);
     check(w);
