@@ -30,9 +30,10 @@ void log_snapshot_add(struct log *log, int64_t offset)
 
 enum err log_snapshot_take(struct log *log, int64_t offset)
 {
-    /* An empty log has nothing to remember, and what is there already need not be written. */
-    int64_t last = log->snapshot_count ? log->snapshots[log->snapshot_count - 1] : log->start;
-    if (offset <= last)
+    /* An empty log has nothing to remember, unless it knows producers of what was deleted, and what
+     * is there already need not be written. */
+    int64_t last = log->snapshot_count ? log->snapshots[log->snapshot_count - 1] : -1;
+    if (offset <= last || (offset <= log->start && !producer_state_count(&log->producers)))
         return ERR_NONE;
     enum err err = producer_snapshot_write(log->io, log->path->text, offset, &log->producers);
     if (!err)

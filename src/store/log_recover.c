@@ -206,7 +206,8 @@ static enum err begin_at(struct recovery *r, uint32_t position)
         err = log_producers_rebuild(r->log, r->offset_next);
     r->has_producers = true;
     /* The oldest segment needs none while nobody is known. */
-    if (!err && !position && (segment != r->log->segments[0] || r->log->producers.producers.count))
+    if (!err && !position &&
+        (segment != r->log->segments[0] || producer_state_count(&r->log->producers)))
         err = log_snapshot_retake(r->log, segment->base);
     return err ? err : txn_index_truncate(segment, r->offset_next);
 }
@@ -292,6 +293,8 @@ static bool tolerable(enum err err)
 static enum err recover_segment(struct recovery *r, int64_t recovery_point)
 {
     struct segment *segment = r->segment;
+    /* Emptied by an earlier recovery, say, and a power cut would undo that. */
+    bool txn_file = !segment->txn_known;
     r->file_size = segment->size;
     r->log->size -= segment->size;
     uint32_t position;
@@ -309,7 +312,7 @@ static enum err recover_segment(struct recovery *r, int64_t recovery_point)
         return err;
     r->log->size += segment->size;
     segment->index_made++;
-    segment->txn_made += segment->txn_count > 0;
+    segment->txn_made += txn_file || segment->txn_count;
     err = segment_write_indexes(segment, true);
     return tolerable(err) ? ERR_NONE : err;
 }
@@ -473,7 +476,7 @@ enum err log_load(struct log *log, const struct log_open_options *options, bool 
     }
     if (!*ret_recovered)
         err = log_snapshot_take(log, log->end);
-    else if (log->end > log->start)
+    else if (log->end > log->start || producer_state_count(&log->producers))
         err = log_snapshot_retake(log, log->end);
     return tolerable(err) ? ERR_NONE : err;
 }

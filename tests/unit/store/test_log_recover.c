@@ -217,9 +217,55 @@ static void epochs_come_back_from_batches(void **state)
     assert_int_equal(log_epoch_latest(f->log), 2);
 }
 
+/* Whole segments of magic 0 and 1: read from each entry on as they lie in the file, recovered, cut
+ * where an entry is torn, and followed by batches of today. */
+static void legacy_segments_are_recovered(void **state)
+{
+    struct store_fixture *f = *state;
+    static const struct {
+        int64_t offset, base, position;
+    } entries[] = {{0, 0, 0},    {2, 0, 61},   {3, 0, 88},   {4, 0, 88},   {5, 0, 88},
+                   {8, 0, 258},  {10, 0, 296}, {12, 0, 296}, {13, 0, 427}, {15, 15, 0},
+                   {16, 15, 38}, {18, 15, 38}, {19, 15, 76}};
+    store_golden(f, "legacy-0");
+    f->options.clean = true;
+    store_open(f);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(log_end(f->log), 20);
+        struct buf whole;
+        buf_init(&whole);
+        for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+            buf_clear(&whole);
+            store_slurp(f,
+                        entries[i].base ? "00000000000000000015.log" : "00000000000000000000.log",
+                        &whole);
+            struct log_read r;
+            assert_int_equal(log_read(f->log, entries[i].offset, 1 << 20, true, INT64_MAX, &r),
+                             ERR_NONE);
+            assert_int_equal(r.range.position, entries[i].position);
+            assert_int_equal(r.range.size, whole.size - (size_t)entries[i].position);
+            log_range_release(&r.range);
+        }
+        buf_fini(&whole);
+        /* Half an entry behind them, then a flipped bit in the last one. */
+        if (round == 0)
+            store_poke(f, "00000000000000000015.log", 114, "\0\0\0\0\0\0\0\24\0\0\0\32abc", 15);
+        store_crash(f, 0);
+    }
+    assert_int_equal(store_file_size(f, "00000000000000000015.log"), 114);
+    assert_int_equal(store_append(f, 2, 10, 1400000009500).offset_first, 20);
+    store_crash(f, 0);
+    assert_int_equal(log_end(f->log), 22);
+    assert_int_equal(store_read(f, 20, 1 << 20), 22);
+    store_poke(f, "00000000000000000015.log", 100, "X", 1);
+    store_crash(f, 0);
+    assert_int_equal(log_end(f->log), 19);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORE_TEST(legacy_segments_are_recovered),
         STORE_TEST(takes_over_what_kafka_left),
         STORE_TEST(rebuilds_kafkas_indexes),
         STORE_TEST(preallocated_indexes_are_cut),

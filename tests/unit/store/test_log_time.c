@@ -64,9 +64,44 @@ static void the_first_of_equal_maxima_wins(void **state)
     assert_int_equal(t.timestamp, 2000);
 }
 
+/* Messages of magic 0 have no time; those in a wrapper of magic 1 are found one by one. The
+ * expected answers are those of Apache Kafka 4.4.0 on the same folder
+ * (tests/integration/test_legacy.py). */
+static void legacy_segments_are_searched(void **state)
+{
+    struct store_fixture *f = *state;
+    enum { SHIFTS = 8 };
+    const int64_t t = 1400000000000;
+    static const struct {
+        int64_t shift, offset, found;
+    } wanted[SHIFTS] = {
+        {1000, 6, 1000},  {1001, 7, 3000},  {3001, 10, 6000}, {5500, 10, 6000},
+        {6001, 13, 7000}, {7001, 15, 7500}, {7501, 18, 9000}, {9001, -1, -1},
+    };
+    store_golden(f, "legacy-0");
+    f->options.clean = true;
+    for (int round = 0; round < 2; round++) {
+        if (round)
+            store_crash(f, 0);
+        else
+            store_open(f);
+        assert_int_equal(log_end(f->log), 20);
+        struct log_time_offset found;
+        for (int i = 0; i < SHIFTS; i++) {
+            assert_int_equal(log_offset_by_time(f->log, t + wanted[i].shift, &found), ERR_NONE);
+            assert_int_equal(found.offset, wanted[i].offset);
+            assert_int_equal(found.timestamp, found.offset < 0 ? -1 : t + wanted[i].found);
+        }
+        assert_int_equal(log_offset_of_max_time(f->log, &found), ERR_NONE);
+        assert_int_equal(found.offset, 18);
+        assert_int_equal(found.timestamp, t + 9000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORE_TEST(legacy_segments_are_searched),
         STORE_TEST(follows_kafkas_order),
         STORE_TEST(the_first_of_equal_maxima_wins),
     };
