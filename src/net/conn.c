@@ -4,7 +4,8 @@
  *   bytes       readable socket -> framing_run
  *   its request conn_resume -> framing_run
  *   the socket  writable -> conn_flush, then framing_run once the queue is empty
- *   its turn    CONN_TURN_SIZE bytes sent -> its own task -> conn_flush
+ *   its turn    CONN_TURN_SIZE bytes sent, or CONN_TURN_NS worked -> its own task -> conn_flush or
+ *               framing_run
  *   the disk    a cold range -> job on a worker reads it ahead -> conn_flush
  *   memory      waits_memory -> conn_memory_ready
  *
@@ -103,6 +104,11 @@ static void post_task(struct conn *conn)
         return;
     conn->task_posted = true;
     loop_post(conn->home->loop, &conn->task);
+}
+
+void conn_next_turn(struct conn *conn)
+{
+    post_task(conn);
 }
 
 void conn_open(struct net_loop *home, struct listener *listener, int fd,
@@ -448,5 +454,7 @@ static void task_run(struct loop_task *task)
         if (!conn->closed && !conn->blocked)
             framing_run(conn);
         conn_update_watch(conn);
+    } else if (!conn->closed && !conn->blocked && conn->stash) {
+        framing_run(conn);
     }
 }

@@ -7,6 +7,9 @@
 
 /* Bytes sent or received for one connection before others get their turn. */
 enum { CONN_TURN_SIZE = 1024 * 1024 };
+/* Time that the frames behind the first one of a turn may take, for the same reason: they came
+ * together, and each of them may cost any amount of work. */
+enum { CONN_TURN_NS = 1000000 };
 /* Replies that may queue up while requests that came together are worked off. */
 enum { CONN_BATCH_SIZE = 64 * 1024 };
 /* Answers that take more memory than this count towards the budget of requests until they are sent.
@@ -33,6 +36,8 @@ struct conn {
     size_t body_size;
     struct chunk *stash; /* received bytes of frames that wait for conn_resume */
     size_t stash_from, stash_to;
+    uint32_t turn_frames; /* delivered in this turn */
+    int64_t turn_end_ns;  /* from the second frame on */
     struct outq outq;
     size_t charged;                /* memory of large answers in outq, in the budget */
     size_t warm_size;              /* bytes at the head of outq that were read ahead */
@@ -55,6 +60,8 @@ void conn_open(struct net_loop *home, struct listener *listener, int fd,
                const struct io_address *local, const struct io_address *peer);
 void conn_touch(struct conn *conn, int64_t now_ms);
 void conn_flush(struct conn *conn);
+/* Runs framing_run again, when the loop has served others. */
+void conn_next_turn(struct conn *conn);
 void conn_update_watch(struct conn *conn);
 void conn_deliver(struct conn *conn, struct frame *frame);
 void conn_memory_ready(struct conn *conn);

@@ -36,6 +36,20 @@ static bool may_parse(const struct conn *conn)
            !conn->waits_memory;
 }
 
+/* Whether the next of several frames is still of this turn. The first one always is, and alone it
+ * costs no look at the clock. */
+static bool may_go_on(struct conn *conn)
+{
+    if (!may_parse(conn))
+        return false;
+    if (conn->turn_frames == 0)
+        return true;
+    int64_t now_ns = io_mono_ns(conn->home->net->io);
+    if (conn->turn_frames == 1)
+        conn->turn_end_ns = now_ns + CONN_TURN_NS;
+    return now_ns < conn->turn_end_ns;
+}
+
 /* Takes memory for a frame of frame_size; waits for it when there is none. */
 static bool take_memory(struct conn *conn, size_t size, size_t frame_size)
 {
@@ -81,6 +95,7 @@ static void deliver(struct conn *conn, struct chunk *chunk, uint8_t *data, size_
 {
     struct frame frame = {data, size, chunk};
     conn->prefix_size = 0;
+    conn->turn_frames++;
     conn->size_hint = (uint32_t)(size < CHUNK_POOLED_MAX ? size : CHUNK_POOLED_MAX);
     if (budget_end_exemption(budget_of(conn), conn))
         net_wake_waiting(conn->home->net);
@@ -179,7 +194,7 @@ static void keep_rest(struct conn *conn, struct chunk *chunk, size_t from, size_
 
 static void parse_span(struct conn *conn, struct chunk *chunk, size_t from, size_t to)
 {
-    while (from < to && may_parse(conn) && cut_frame(conn, chunk, &from, to))
+    while (from < to && may_go_on(conn) && cut_frame(conn, chunk, &from, to))
         ;
     keep_rest(conn, chunk, from, to);
 }
@@ -189,7 +204,7 @@ static void parse_stash(struct conn *conn)
     struct chunk *stash = conn->stash;
     size_t from = conn->stash_from, to = conn->stash_to;
     conn->stash = NULL;
-    while (from < to && may_parse(conn) && cut_frame(conn, stash, &from, to))
+    while (from < to && may_go_on(conn) && cut_frame(conn, stash, &from, to))
         ;
     if (from < to && !conn->closed) {
         conn->stash = stash;
@@ -349,7 +364,8 @@ void framing_run(struct conn *conn)
     if (!conn->blocked && !outq_empty(&conn->outq) && conn->outq.size >= CONN_BATCH_SIZE)
         conn_flush(conn);
     size_t received = 0;
-    while (may_parse(conn)) {
+    conn->turn_frames = 0;
+    while (may_go_on(conn)) {
         if (conn->stash) {
             parse_stash(conn);
             continue;
@@ -372,6 +388,8 @@ void framing_run(struct conn *conn)
         conn_touch(conn, io_mono_ms(conn->home->net->io));
     if (!conn->blocked)
         conn_flush(conn);
+    if (conn->stash && may_parse(conn))
+        conn_next_turn(conn);
     conn_update_watch(conn);
 }
 

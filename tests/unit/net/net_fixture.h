@@ -3,7 +3,8 @@
  *   e  echo the frame                n  no reply (acks=0)
  *   p  park until `release_parked`   s  reply with `reply_size` bytes in pieces
  *   f  reply: 2 bytes and the file   x  echo, then close      c  close at once
- *   h  hold the frame until the next request of any connection, reply at once */
+ *   h  hold the frame until the next request of any connection, reply at once
+ *   w  work for 2 ms, then echo */
 #ifndef KLAMM_TESTS_NET_FIXTURE_H
 #define KLAMM_TESTS_NET_FIXTURE_H
 
@@ -132,6 +133,8 @@ static inline void fixture_frame(void *context, struct conn *conn, struct frame 
                                      outq_file(f->range, count_release, f)};
         conn_send(conn, items, 2);
     } else if (what != 'n') {
+        if (what == 'w')
+            usleep(2000);
         echo(conn, frame);
     }
     if (what == 'x')

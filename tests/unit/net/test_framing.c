@@ -78,6 +78,38 @@ static void pipelined_frames_are_answered_in_order(void **state)
     net_end(f);
 }
 
+/* Small requests that came together may cost any amount of work: other connections of the loop get
+ * their turns meanwhile, and every frame is answered in its order. */
+static void work_is_done_in_turns(void **state)
+{
+    (void)state;
+    struct net_fixture *f = net_start(NULL);
+    enum { FRAMES = 100, SIZE = 10, OTHERS = 3 };
+    int fd = client_open(f), others[OTHERS];
+    uint8_t all[FRAMES * (SIZE + 4)];
+    for (int i = 0; i < FRAMES; i++) {
+        uint8_t *frame = make_frame('w', SIZE);
+        memcpy(all + i * (SIZE + 4), frame, SIZE + 4);
+        free(frame);
+    }
+    for (int i = 0; i < OTHERS; i++) /* one of them at least is on its loop */
+        others[i] = client_open(f);
+    put_all(fd, all, sizeof all);
+    while (value_of(f, &f->frames) < 2)
+        usleep(100);
+    for (int i = 0; i < OTHERS; i++) {
+        put_frame(others[i], 'e', SIZE);
+        expect_echo(others[i], 'e', SIZE);
+    }
+    assert_true(value_of(f, &f->frames) < FRAMES + OTHERS);
+    for (int i = 0; i < FRAMES; i++)
+        expect_echo(fd, 'w', SIZE);
+    for (int i = 0; i < OTHERS; i++)
+        close(others[i]);
+    close(fd);
+    net_end(f);
+}
+
 static void limit_1000(struct net_config *config)
 {
     config->request_size_max = 1000;
@@ -208,6 +240,7 @@ int main(void)
         cmocka_unit_test(echoes_frames_of_every_size),
         cmocka_unit_test(frames_may_come_byte_by_byte),
         cmocka_unit_test(pipelined_frames_are_answered_in_order),
+        cmocka_unit_test(work_is_done_in_turns),
         cmocka_unit_test(bad_sizes_close_with_one_line),
         cmocka_unit_test(memory_grows_with_the_bytes),
         cmocka_unit_test(reading_pauses_without_memory),
