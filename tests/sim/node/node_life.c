@@ -166,8 +166,9 @@ bool node_life_start(struct world *world)
     world->starts++;
     model_restarted(&world->model);
     world->io = sim_machine_start(world->server);
-    if (world->lossy && !world->faulty)
+    if (world->points_due && !world->faulty)
         read_recovery_points(world);
+    world->points_due = false;
     diag_init(world->io, sink, world);
     world->config = make_config(world);
     world->meta_loop = loop_start(world->io, "meta");
@@ -234,7 +235,7 @@ void node_life_power_cut(struct world *world)
     sim_machine_power_cut(world->server);
     forget(world);
     world->cuts++;
-    world->lossy = true;
+    world->lossy = world->points_due = true;
     model_power_cut(&world->model, world->settings.flush_all);
 }
 

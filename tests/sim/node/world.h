@@ -65,10 +65,11 @@ struct world {
     int64_t full_until_ns; /* errors that came of it may still be on their way */
     bool tight;            /* ... to less than the metadata log needs for a start */
     bool lossy;            /* a power cut since the last scan */
-    bool lied;             /* ... after syncs that were none: nothing is promised any more */
-    int64_t cuts;          /* power cuts so far */
-    int64_t troubled_ns;   /* when the last trouble ended */
-    bool jumped;           /* the node's clock was set */
+    bool points_due;     /* no start since the power cut: the recovery points are as it left them */
+    bool lied;           /* ... after syncs that were none: nothing is promised any more */
+    int64_t cuts;        /* power cuts so far */
+    int64_t troubled_ns; /* when the last trouble ended */
+    bool jumped;         /* the node's clock was set */
     int64_t clock_ms, clock_max_ms; /* all jumps so far, and the farthest */
     bool has_transactions;          /* the node serves their APIs */
     struct model_topic *pinned;     /* never deleted */
