@@ -107,11 +107,25 @@ static bool is_due(struct log *log, int64_t from, int64_t now_ms)
     return false;
 }
 
+/* Recovery never looks at what was cleaned: a marker that is gone would leave its transaction open,
+ * which an older producer snapshot still knows, and a gap looks like something lost. So only what
+ * lies below the recovery point on the disk is cleaned. */
+static int64_t recovered_end(struct log *log, int64_t end)
+{
+    if (log->recovery_point < end)
+        end = log->recovery_point;
+    if (!log->dir || log->recovery_saved >= end)
+        return end;
+    log_dir_want_recovery_point(log->dir);
+    return log->recovery_saved;
+}
+
 static int64_t cleanable_end(struct log *log, int64_t first_dirty, int64_t now_ms)
 {
     int64_t end = log_last_stable(log), active = log_active(log)->base;
     if (active < end)
         end = active;
+    end = recovered_end(log, end);
     if (log->config.compact_lag_min_ms > 0) {
         int64_t young = young_base(log, first_dirty, now_ms);
         end = young < end ? young : end;

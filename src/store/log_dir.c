@@ -175,6 +175,13 @@ void log_dir_forget(struct log_dir *dir, struct log *log)
     lock_release(&dir->lock);
 }
 
+void log_dir_want_recovery_point(struct log_dir *dir)
+{
+    lock_take(&dir->lock);
+    dir->recovery_wanted = true;
+    lock_release(&dir->lock);
+}
+
 void log_dir_start_moved(struct log_dir *dir)
 {
     lock_take(&dir->lock);

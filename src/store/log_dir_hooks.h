@@ -12,6 +12,8 @@ struct file_cache *log_dir_cache(const struct log_dir *dir);
 void log_dir_delete_later(struct log_dir *dir, struct segment *segment, int64_t delay_ms);
 /* The log start moved; its checkpoint is to be written soon. */
 void log_dir_start_moved(struct log_dir *dir);
+/* The next job of the folder writes the recovery points. */
+void log_dir_want_recovery_point(struct log_dir *dir);
 /* The log has something to flush. */
 void log_dir_mark_dirty(struct log_dir *dir, struct log *log);
 /* The log goes. */

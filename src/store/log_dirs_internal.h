@@ -45,6 +45,7 @@ struct log_dir {
     struct list dirty;     /* logs with something to flush */
     struct list deletions; /* by due time as far as delays are equal */
     bool starts_moved;     /* a log start moved since its checkpoint */
+    bool recovery_wanted;  /* the cleaner waits for a checkpoint of recovery points */
     uint32_t reserve_kept; /* atomic: the reserve is as large as it should be */
     int32_t log_count;
     /* As found at start. */

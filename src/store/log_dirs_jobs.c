@@ -167,9 +167,16 @@ static void note(struct log *log, void *context)
     struct checkpoint *checkpoints = context;
     struct slice topic = log_topic(log);
     checkpoint_put(&checkpoints[RECOVERY], topic, log->partition, log->recovery_point);
+    log->recovery_noted = log->recovery_point;
     if (log->start > log->segments[0]->base)
         checkpoint_put(&checkpoints[STARTS], topic, log->partition, log->start);
     checkpoint_put(&checkpoints[WATERMARKS], topic, log->partition, log->high_watermark);
+}
+
+static void note_saved(struct log *log, void *context)
+{
+    (void)context;
+    log->recovery_saved = log->recovery_noted;
 }
 
 enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool starts, bool watermarks,
@@ -193,6 +200,8 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
         }
         checkpoint_fini(&checkpoints[i]);
     }
+    if (!err && recovery)
+        each_log_at_once(dir, note_saved, NULL);
     /* A folder that is no longer there has failed as well. */
     return log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "write checkpoint");
 }
@@ -227,13 +236,13 @@ static bool is_due(int64_t *next_ms, int64_t now_ms, int64_t interval_ms)
     return true;
 }
 
-static bool take_starts_moved(struct log_dir *dir)
+static bool take_wish(struct log_dir *dir, bool *wish)
 {
     lock_take(&dir->lock);
-    bool moved = dir->starts_moved;
-    dir->starts_moved = false;
+    bool is_set = *wish;
+    *wish = false;
     lock_release(&dir->lock);
-    return moved;
+    return is_set;
 }
 
 static void run_dir(struct log_dir *dir)
@@ -254,7 +263,8 @@ static void run_dir(struct log_dir *dir)
     bool recovery = is_due(&dir->next_recovery_ms, now_ms, options->checkpoint_ms);
     bool starts = is_due(&dir->next_start_ms, now_ms, options->start_checkpoint_ms);
     bool watermarks = is_due(&dir->next_watermark_ms, now_ms, options->watermark_checkpoint_ms);
-    starts = take_starts_moved(dir) || starts;
+    starts = take_wish(dir, &dir->starts_moved) || starts;
+    recovery = take_wish(dir, &dir->recovery_wanted) || recovery;
     if (log_dir_online(dir) && !dir->is_metadata && (recovery || starts || watermarks))
         log_dir_write_checkpoints(dir, recovery, starts, watermarks, false);
 }

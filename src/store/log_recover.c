@@ -456,6 +456,7 @@ enum err log_load(struct log *log, const struct log_open_options *options, bool 
     err = find_ends(log, options, recovery_point, ret_recovered);
     if (err)
         return err;
+    log->recovery_saved = log->recovery_noted = options->recovery_point;
     log->recovery_point = log->end;
     if (*ret_recovered && options->recovery_point < log->end)
         log->recovery_point = options->recovery_point;

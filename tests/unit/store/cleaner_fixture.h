@@ -33,6 +33,8 @@ static inline int64_t keyed_as(struct log *log, struct builder_options options, 
     struct log_appended appended;
     assert_int_equal(log_append(log, LOG_COORDINATOR, 0, buf_slice(&batch), &appended), ERR_NONE);
     log_set_high_watermark(log, log_end(log));
+    /* As if it were flushed and the checkpoint written: only below that anything is cleaned. */
+    log->recovery_point = log->recovery_saved = log->recovery_noted = log_end(log);
     buf_fini(&batch);
     return appended.offset_first;
 }

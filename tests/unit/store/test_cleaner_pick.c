@@ -52,6 +52,29 @@ static void what_may_be_cleaned(void **state)
     dirs_end(&x);
 }
 
+/* Recovery must not read what was cleaned: the recovery point on the disk is the limit. */
+static void only_below_the_saved_recovery_point(void **state)
+{
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    cleaner_begin(&x, f, 1);
+    struct log *log = dirs_create(&x, "t", 0);
+    fill(log);
+    struct cleaner_dirt dirt;
+    log->recovery_saved = log->recovery_noted = log->segments[1]->base;
+    x.dirs->dirs[0]->recovery_wanted = false;
+    assert_true(cleaner_dirt_of(log, NOW, &dirt));
+    assert_int_equal(dirt.offset_end, log->segments[1]->base);
+    assert_true(x.dirs->dirs[0]->recovery_wanted); /* the folder's next job writes it */
+    log->recovery_point = log->segments[1]->base - 1;
+    assert_false(cleaner_dirt_of(log, NOW, &dirt));
+    log->recovery_point = log_end(log);
+    assert_int_equal(log_dir_write_checkpoints(x.dirs->dirs[0], true, false, false, false), 0);
+    assert_true(cleaner_dirt_of(log, NOW, &dirt));
+    assert_int_equal(dirt.offset_end, log_active(log)->base);
+    dirs_end(&x);
+}
+
 static void min_lag_spares_young_records(void **state)
 {
     struct store_fixture *f = *state;
@@ -151,9 +174,9 @@ static void the_filthiest_is_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(what_may_be_cleaned),    STORE_TEST(min_lag_spares_young_records),
-        STORE_TEST(max_lag_forces_a_round), STORE_TEST(the_checkpoint_is_corrected),
-        STORE_TEST(the_filthiest_is_taken),
+        STORE_TEST(what_may_be_cleaned),          STORE_TEST(only_below_the_saved_recovery_point),
+        STORE_TEST(min_lag_spares_young_records), STORE_TEST(max_lag_forces_a_round),
+        STORE_TEST(the_checkpoint_is_corrected),  STORE_TEST(the_filthiest_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
