@@ -1,8 +1,10 @@
 """Transactions: every API of theirs in every version, good and bad, and what they leave behind."""
+import re
+import subprocess
 import time
 
 import kbatch
-import kwire
+import nodes
 
 NOBODY = "11111111-1111-4111-8111-111111111111"
 RETRIED = (14, 15, 16, 51)
@@ -487,5 +489,54 @@ def fences(k):
     log_of(k, "t-f", topic_id, "fenced")
 
 
+def tool(k):
+    """Apache Kafka's kafka-transactions: what operators see, and how they end what hangs."""
+    topic_id, = k.create("tool")
+    done, open_pair = started(k, "tool-done"), started(k, "tool-open")
+    for name, pair in (("tool-done", done), ("tool-open", open_pair)):
+        steady(k, "Produce", 12, produce_of(k, name, *pair, "tool", topic_id), keep=False)
+    finish(k, "tool-done", *done, commit=True)
+
+    def verify(value):
+        k.ask("IncrementalAlterConfigs", 1, {"Resources": [{
+            "ResourceType": 4, "ResourceName": "", "Configs": [{
+                "Name": "transaction.partition.verification.enable",
+                "ConfigOperation": 1 if value is None else 0, "Value": value}]}]}, keep=False)
+    verify("false")
+    hanging = started(k, "tool-hanging")
+    records = kbatch.batch([b"h"], timestamp=k.node.clock - 7200000, producer_id=hanging[0],
+                           producer_epoch=hanging[1], base_sequence=0, attributes=0x10)
+    for _ in range(500):
+        answer = k.ask("Produce", 9, {
+            "TransactionalId": "tool-hanging", "Acks": -1, "TimeoutMs": 5000, "TopicData": [
+                {"Name": "tool", "PartitionData": [{"Index": 0, "Records": records}]}]}, keep=False)
+        part = answer["Responses"][0]["PartitionResponses"][0]
+        if part["ErrorCode"] == 0:
+            break
+        time.sleep(0.01)
+    verify(None)
+
+    def run(label, *arguments):
+        """Its exit code and its table, without columns that are a matter of time or chance."""
+        command = nodes.Apache.tool("kafka-transactions", "--bootstrap-server",
+                                    k.node.bootstrap, *arguments)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        rows = [re.split(r"\s*\t\s*", line.strip()) for line in result.stdout.splitlines()]
+        head = rows[0] if rows else []
+        chance = [i for i, name in enumerate(head) if re.search("ProducerId|Time|Duration", name)]
+        k.keep(f"kafka-transactions {label}", [result.returncode, head, *sorted(
+            [value for i, value in enumerate(row) if i not in chance] for row in rows[1:]
+            if any(value.startswith("tool") for value in row) or label == "describe-producers")])
+    run("list", "list")
+    run("describe", "describe", "--transactional-id", "tool-open")
+    run("describe-producers", "describe-producers", "--topic", "tool", "--partition", "0")
+    run("find-hanging", "find-hanging", "--broker-id", "1", "--max-transaction-timeout", "60")
+    run("abort", "abort", "--topic", "tool", "--partition", "0", "--start-offset",
+        str(part["BaseOffset"]))
+    run("find-hanging then", "find-hanging", "--broker-id", "1", "--max-transaction-timeout", "60")
+    finish(k, "tool-open", *open_pair)
+    log_of(k, "tool", topic_id, "after the tool")
+
+
 CASES = [coordinator, ids, partitions, ends, produces, reads, offsets, listing, markers, fences,
-         producer_ids]
+         producer_ids, tool]

@@ -132,7 +132,7 @@ def same_batches(ours, theirs, exact):
 
 
 def dump(node, *arguments):
-    result = subprocess.run(nodes.Apache.tool(APACHE, "kafka-dump-log", *arguments),
+    result = subprocess.run(nodes.Apache.tool("kafka-dump-log", *arguments),
                             capture_output=True, text=True, errors="replace")
     text = result.stdout + result.stderr
     bad = [line for line in text.splitlines() if "isvalid: false" in line or "Exception" in line or
@@ -291,12 +291,11 @@ def second_pass(apache, klamm):
     check_indexes(apache, "second pass by Klamm")
 
 
-APACHE, OTHERS = None, []
+OTHERS = []
 
 
 def main():
-    global APACHE
-    filled = APACHE = nodes.Apache(
+    filled = nodes.Apache(
         log__cleaner__enable="false", transaction__state__log__num__partitions="3")
     apache, klamm = nodes.Apache(), nodes.Klamm()
     try:

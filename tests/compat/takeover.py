@@ -22,6 +22,7 @@ from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry, 
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib"))
 import nodes  # noqa: E402
+import underway  # noqa: E402
 from nodes import check  # noqa: E402
 
 TOPICS = {
@@ -55,16 +56,20 @@ def produce(node, topic, first, count):
     return not failed and left == 0
 
 
-def transactions(node):
-    """Two committed, two aborted, one left open."""
-    producer = Producer({"bootstrap.servers": node.bootstrap, "transactional.id": "finished",
-                         "linger.ms": 1, **QUIET})
+def ended_transactions(node):
+    """Two committed, two aborted."""
+    producer = Producer({"bootstrap.servers": node.bootstrap, "linger.ms": 1,
+                         "transactional.id": "finished by " + node.kind, **QUIET})
     producer.init_transactions(30)
     for i in range(4):
         producer.begin_transaction()
         for n in range(100):
             producer.produce("transactions", f"{i}-{n}", partition=n % PARTITIONS)
         producer.commit_transaction(30) if i % 2 else producer.abort_transaction(30)
+
+
+def transactions(node):
+    ended_transactions(node)
     producer = Producer({"bootstrap.servers": node.bootstrap, "transactional.id": "left open",
                          "transaction.timeout.ms": 900000, **QUIET})
     producer.init_transactions(30)
@@ -191,7 +196,7 @@ def compare(what, before, after):
 
 def dump(node, *arguments):
     """Output of kafka-dump-log, and the lines in which it complains."""
-    command = nodes.Apache.tool(node, "kafka-dump-log", *arguments)
+    command = nodes.Apache.tool("kafka-dump-log", *arguments)
     result = subprocess.run(command, capture_output=True, text=True, errors="replace")
     text = result.stdout + result.stderr
     bad = [line for line in text.splitlines() if "isvalid: false" in line or "Exception" in line or
@@ -294,6 +299,7 @@ def move(sig):
         survivor = Survivor(apache)
         survivor.send()
         admin = admin_work(apache, "apache", sig)
+        begun = underway.Underway(apache)
         before = look(apache)
         end(apache, admin, "doomed", sig)
         before_metadata = metadata(apache)
@@ -303,6 +309,8 @@ def move(sig):
         compare("Apache Kafka to Klamm", before | {"topics": without(before["topics"], "doomed"),
                                                    "configs": without(before["configs"], "doomed")},
                 look(klamm))
+        begun.finish(klamm)
+        ended_transactions(klamm)
         survivor.send()
         survivor.check(klamm)
         for topic in TOPICS:
@@ -310,6 +318,7 @@ def move(sig):
         commit(klamm, "klamm", 200)
         commit(klamm, "mover", 300)
         admin = admin_work(klamm, "klamm", sig)
+        begun = underway.Underway(klamm)
         after = look(klamm)
         end(klamm, admin, "klamm-0", sig)
         check_files(apache, "what Klamm wrote", sig == signal.SIGTERM)
@@ -322,6 +331,8 @@ def move(sig):
         compare("Klamm to Apache Kafka", after | {"topics": without(after["topics"], "klamm-0"),
                                                   "configs": without(after["configs"], "klamm-0")},
                 look(apache))
+        begun.finish(apache)
+        ended_transactions(apache)
         survivor.send()
         survivor.check(apache)
         for topic in TOPICS:

@@ -142,7 +142,8 @@ class Klamm(Node):
 class Apache(Node):
     kind = "apache"
     TOOLS = {"kafka-storage": "kafka.tools.StorageTool",
-             "kafka-dump-log": "org.apache.kafka.tools.DumpLogSegments"}
+             "kafka-dump-log": "org.apache.kafka.tools.DumpLogSegments",
+             "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand"}
 
     @staticmethod
     def install():
@@ -156,13 +157,15 @@ class Apache(Node):
             open(os.path.join(libs, ".done"), "w", encoding="ascii").close()
         return libs
 
-    def java(self, name, *arguments, heap="512m"):
+    @classmethod
+    def java(cls, name, *arguments, heap="512m"):
         quiet = os.path.join(ROOT, "tests", "compat", "log4j2.properties")
         return ["java", "-Xmx" + heap, "-Dlog4j2.configurationFile=" + quiet, "-cp",
-                self.install() + "/*", name, *arguments]
+                cls.install() + "/*", name, *arguments]
 
-    def tool(self, name, *arguments):
-        return self.java(self.TOOLS[name], *arguments, heap="256m")
+    @classmethod
+    def tool(cls, name, *arguments):
+        return cls.java(cls.TOOLS[name], *arguments, heap="256m")
 
     def command(self):
         return self.java("kafka.Kafka")
