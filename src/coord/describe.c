@@ -1,10 +1,10 @@
 /* DescribeGroups and ListGroups: reads of committed state, answered at once.
  *
- * Kafka behaviour: a group that is not there, or is not a classic one, is described as Dead; from
- * version 6 (KIP-1043) with GROUP_ID_NOT_FOUND and a message. Protocol and metadata are shown while
- * the group is Stable. ListGroups compares states and types without regard to case; an unknown
- * state matches nothing. Consumer, share and streams groups are listed with their type; here they
- * know the states Empty and Stable alone. */
+ * Kafka behaviour: a group that is not there, or is not a classic one, is described as Dead (but
+ * see describe_consumer_group); from version 6 (KIP-1043) with GROUP_ID_NOT_FOUND and a message.
+ * Protocol and metadata are shown while the group is Stable. ListGroups compares states and types
+ * without regard to case; an unknown state matches nothing. Consumer, share and streams groups are
+ * listed with their type; here they know the states Empty and Stable alone. */
 #include "coord/answers.h"
 #include "coord/group.h"
 #include "coord/groups.h"
@@ -58,6 +58,17 @@ static void describe_members(const struct group *group, struct arena *arena,
     ret_group->members_count = count;
 }
 
+/* A group of the consumer protocol (KIP-848), from a folder that was taken over. Apache Kafka has
+ * another API for it, which is not served here, and answers as if it were not there; then Kafka's
+ * tools give up on all groups for it. So it is shown as far as it is known. */
+static void describe_consumer_group(const struct group *group, struct slice group_id,
+                                    struct describe_groups_response_described_group *ret_group)
+{
+    coord_answer_describe(ERR_NONE, group_id, ret_group);
+    ret_group->group_state = slice_str(group_state_text(group));
+    ret_group->protocol_type = SLICE_LIT("consumer");
+}
+
 void coord_groups_describe(const struct coord_shard *shard, const struct coord_event *event,
                            struct slice group_id, struct arena *arena,
                            struct describe_groups_response_described_group *ret_group)
@@ -68,6 +79,10 @@ void coord_groups_describe(const struct coord_shard *shard, const struct coord_e
         return;
     }
     const struct group *group = shard_group_committed(shard, group_id);
+    if (group && group->kind == GROUP_CONSUMER) {
+        describe_consumer_group(group, group_id, ret_group);
+        return;
+    }
     if (!group || group->kind != GROUP_CLASSIC || group->state == GROUP_DEAD) {
         describe_absent(group && group->kind != GROUP_CLASSIC ? group : NULL, event->version,
                         group_id, arena, ret_group);

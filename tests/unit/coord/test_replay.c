@@ -133,7 +133,8 @@ static void test_tombstones(void **state)
 }
 
 /* Nothing that a classic client asks for touches a group of another kind. */
-static void refuses_all(struct trace *t, const char *group)
+/* `described`: state, type and error that DescribeGroups shows. */
+static void refuses_all(struct trace *t, const char *group, const char *described)
 {
     struct client *x = trace_client(t, group);
     char lines[300];
@@ -154,8 +155,7 @@ static void refuses_all(struct trace *t, const char *group)
     expect(t, lines);
     delete_group(t, group);
     describe_lines(t, t->shard, group, 6);
-    snprintf(lines, sizeof lines, "delete %s GROUP_ID_NOT_FOUND\n%s Dead / [] GROUP_ID_NOT_FOUND\n",
-             group, group);
+    snprintf(lines, sizeof lines, "delete %s GROUP_ID_NOT_FOUND\n%s %s\n", group, group, described);
     expect(t, lines);
     wait_ms(t, INT64_C(8) * 24 * 3600 * 1000);
     assert_int_equal(t->batch_count, before);
@@ -183,10 +183,11 @@ static void test_other_kinds(void **state)
     list_lines(t, NULL, NULL);
     expect(t, "list c:consumer:Stable:consumer e:consumer:Empty:consumer s:share:Stable:share "
               "k:streams:Stable:streams\n");
-    refuses_all(t, "c");
-    refuses_all(t, "e");
-    refuses_all(t, "s");
-    refuses_all(t, "k");
+    /* Those of the consumer protocol are shown, or kafka-consumer-groups gives up on all groups. */
+    refuses_all(t, "c", "Stable consumer/ [] NONE");
+    refuses_all(t, "e", "Empty consumer/ [] NONE");
+    refuses_all(t, "s", "Dead / [] GROUP_ID_NOT_FOUND");
+    refuses_all(t, "k", "Dead / [] GROUP_ID_NOT_FOUND");
     /* Offsets of a group without members may be set by tools, as in Kafka. */
     struct client *x = trace_client(t, "tool");
     x->group = "c";
