@@ -42,7 +42,7 @@ def build(folder, *options, env=None):
     """Configures once, compiles; a failure counts and returns False."""
     environment = {**os.environ, **(env or {})}
     if not env and shutil.which("ccache"):
-        environment["CC"] = "ccache gcc"
+        environment.update(CC="ccache gcc", CXX="ccache g++")
     if not os.path.exists(folder + "/build.ninja"):
         result = run(["meson", "setup", folder, "-Dtests=true", *options], env=environment)
         if result.returncode:
@@ -87,7 +87,7 @@ def tier_rules():
     count(result.returncode == 0, "tools/check.py", result.stdout)
 
 
-def sources(*folders, ending=(".c", ".h")):
+def sources(*folders, ending=(".c", ".cc", ".h")):
     """Hand-written C files below the folders (git may not be installed)."""
     return sorted(os.path.join(path, name) for folder in folders
                   for path, _, names in os.walk(folder) for name in names
@@ -145,7 +145,7 @@ def tier_thread():
 def tier_clang():
     if not shutil.which("clang"):
         skip("clang", "clang is not installed")
-    elif build("build-clang", "-Dwerror_all=true", env={"CC": "clang"}):
+    elif build("build-clang", "-Dwerror_all=true", env={"CC": "clang", "CXX": "clang++"}):
         count(True, "clang builds without a warning")
 
 

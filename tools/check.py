@@ -134,7 +134,7 @@ def check_head(path, raw, module, code):
 
 def check_unit_test(path, module, name):
     """src/m/a_b.c is covered by tests/unit/m/test_a_b.c or by that of its noun, test_a.c."""
-    words = name[:-2].split("_")
+    words = name.rsplit(".", 1)[0].split("_")
     for count in range(len(words), 0, -1):
         test = os.path.join(ROOT, "tests", "unit", module, "test_" + "_".join(words[:count]) + ".c")
         if os.path.exists(test):
@@ -152,7 +152,7 @@ def main():
         folders.sort()
         module = os.path.relpath(folder, os.path.join(ROOT, "src")).split(os.sep)[0]
         for name in sorted(names):
-            if not name.endswith((".c", ".h")):
+            if not name.endswith((".c", ".cc", ".h")):
                 continue
             path = os.path.join(folder, name)
             count += 1
@@ -165,7 +165,7 @@ def main():
             check_sizes(path, code, raw)
             check_calls(path, code)
             check_head(path, raw, module, code)
-            if name.endswith(".c") and module != "main":
+            if name.endswith((".c", ".cc")) and module != "main":
                 check_unit_test(path, module, name)
     for line in breaches:
         print(line)

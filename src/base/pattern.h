@@ -1,9 +1,6 @@
-/* Regular expressions in RE2's syntax, matched against whole texts in time linear in the text, so
- * that a client may send any. No groups are captured: the answer is yes or no.
- *
- * Known: . [] [^] [[:alpha:]] \d \s \w and their opposites, x|y, x* x+ x? x{n,m} (up to 1000) and
- * their lazy forms, () (?:) (?P<name>) (?<name>), flags i m s U, ^ $ \A \z \b \B, escapes, \Q \E.
- * Texts are UTF-8; i folds ASCII letters. Not known: classes of Unicode properties (\p, \P). */
+/* Regular expressions in RE2's syntax (as Kafka's RE2/J has it), matched against whole texts in
+ * time linear in the text and bounded memory, so that a client may send any. No groups are
+ * captured: the answer is yes or no. Texts are UTF-8. */
 #ifndef KLAMM_BASE_PATTERN_H
 #define KLAMM_BASE_PATTERN_H
 
@@ -12,12 +9,11 @@
 
 struct pattern;
 
-/* ERR_INVALID_REGULAR_EXPRESSION: it is none, is not known here, or is too large (it would become
- * more than about 10000 steps). */
+/* ERR_INVALID_REGULAR_EXPRESSION: it is none, or too large (above about 1 MB once compiled). */
 enum err pattern_new(struct slice text, struct pattern **ret_pattern);
 void pattern_free(struct pattern *pattern); /* accepts NULL */
 
-/* The whole text must match. Uses memory of the pattern: one caller at a time. */
-bool pattern_matches(struct pattern *pattern, struct slice text);
+/* The whole text must match. Any thread. */
+bool pattern_matches(const struct pattern *pattern, struct slice text);
 
 #endif

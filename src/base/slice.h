@@ -21,7 +21,7 @@ struct slice {
 
 static inline struct slice slice_of(const void *data, size_t size)
 {
-    return (struct slice){data, size};
+    return (struct slice){(const uint8_t *)data, size};
 }
 
 /* NULL text gives the null slice. */

@@ -25,7 +25,7 @@ def build(target):
     if not os.path.exists(os.path.join(BUILD, "build.ninja")):
         subprocess.run(["meson", "setup", BUILD, ROOT, "-Dfuzz=true", "-Db_lundef=false",
                         "-Db_sanitize=address,undefined"], check=True, stdout=subprocess.DEVNULL,
-                       env=dict(os.environ, CC="clang"))
+                       env=dict(os.environ, CC="clang", CXX="clang++"))
     program = f"tests/fuzz/fuzz_{target}"
     subprocess.run(["ninja", "-C", BUILD, program], check=True, stdout=subprocess.DEVNULL)
     return os.path.join(BUILD, program)
