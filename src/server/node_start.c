@@ -333,7 +333,10 @@ static void load_config(void *data, struct slice topic, struct log_config *ret_c
     struct node *node = data;
     struct meta_image *image = quorum_image_newest(node->context.quorum);
     struct topic_config topic_config;
-    settings_topic(node->static_config, image, topic, &topic_config, ret_config);
+    /* With what was set at run time: a log that is loaded forgets producers by it. */
+    struct config *dynamic = settings_with_dynamic(node->static_config, image);
+    settings_topic(dynamic, image, topic, &topic_config, ret_config);
+    config_unref(dynamic);
     meta_image_unref(image);
 }
 
