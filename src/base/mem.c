@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,12 +70,20 @@ void *mem_grow(void *items, size_t *capacity, size_t count, size_t item_size)
     return mem_realloc(items, size);
 }
 
-void *mem_try_alloc(size_t size)
+static bool is_to_fail(void)
 {
     long left = atomic_load_explicit(&fail_after, memory_order_relaxed);
-    if (left >= 0 && atomic_fetch_sub(&fail_after, 1) == 0)
-        return NULL;
-    return malloc(size ? size : 1);
+    return left >= 0 && atomic_fetch_sub(&fail_after, 1) == 0;
+}
+
+void *mem_try_alloc(size_t size)
+{
+    return is_to_fail() ? NULL : malloc(size ? size : 1);
+}
+
+void *mem_try_realloc(void *old, size_t size)
+{
+    return is_to_fail() ? NULL : realloc(old, size ? size : 1);
 }
 
 void mem_free(void *p)

@@ -2,8 +2,8 @@
  *
  * mem_alloc, mem_zalloc and mem_realloc never return NULL: they serve small, bounded pieces of
  * state, and a process that cannot get those cannot go on; it says so and aborts.
- * mem_try_alloc serves sizes that come from outside (already bounded by a limit) and returns NULL
- * when memory is short, or when a test asks the Nth call to fail. */
+ * mem_try_alloc and mem_try_realloc serve sizes that come from outside (already bounded by a limit)
+ * and return NULL when memory is short, or when a test asks the Nth call to fail. */
 #ifndef KLAMM_BASE_MEM_H
 #define KLAMM_BASE_MEM_H
 
@@ -21,11 +21,12 @@ void *mem_realloc(void *old, size_t size);
  * at first) and returns where the array is now. */
 void *mem_grow(void *items, size_t *capacity, size_t count, size_t item_size);
 void *mem_try_alloc(size_t size);
+void *mem_try_realloc(void *old, size_t size); /* on failure `old` is as before */
 void mem_free(void *p); /* accepts NULL */
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1)));
 
-/* Tests: after `count` more calls of mem_try_alloc, one fails. Negative = never (the default). */
+/* Tests: after `count` more calls of mem_try_alloc or mem_try_realloc, one fails. Negative = never (the default). */
 void mem_fail_after(long count);
 
 #endif

@@ -19,14 +19,15 @@ struct cleaner_slot {
 
 struct cleaner_map {
     struct cleaner_slot *slots;
-    uint64_t slot_count;
+    uint64_t slot_count, slot_max;
     uint64_t count, count_max; /* keys */
+    uint64_t count_grow;       /* more slots are taken at so many */
     struct siphash_key secret;
     int64_t offset_last; /* all keys up to this offset are in; -1: none */
 };
 
-/* Room for `keys` keys (at least one), but at most what `memory` bytes hold at `load_factor`.
- * ERR_NO_MEMORY; ERR_ARGUMENT: not a single key fits. */
+/* Room for `keys` keys (at least one), but at most what `memory` bytes hold at `load_factor`; the
+ * memory is taken as keys come. ERR_NO_MEMORY; ERR_ARGUMENT: not a single key fits. */
 enum err cleaner_map_init(struct cleaner_map *map, int64_t memory, double load_factor, int64_t keys,
                           const struct siphash_key *secret);
 void cleaner_map_fini(struct cleaner_map *map);
@@ -48,7 +49,7 @@ static inline void cleaner_map_prefetch(const struct cleaner_map *map, struct si
 }
 
 /* False, and nothing done, when the map is full, even if the key is there: as Kafka, which then
- * ends the round before this record. */
+ * ends the round before this record. It is full, too, when memory is short. */
 bool cleaner_map_put(struct cleaner_map *map, struct siphash hash, int64_t offset);
 /* -1: not there. */
 int64_t cleaner_map_get(const struct cleaner_map *map, struct siphash hash);

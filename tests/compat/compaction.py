@@ -3,7 +3,7 @@
 
 usage: compaction.py
 Apache Kafka fills topics of every codec (last values, tombstones, headers, transactions of both
-fates, append time) with its cleaner switched off. Two copies are then cleaned, one by each node:
+fates, append time) with its cleaner switched off; message sets of magic 0 and 1 are planted in some. Two copies are then cleaned, one by each node:
 batches and records must be equal in everything but the delete horizon's time, which must be there
 in the same batches. Each node reads what the other one cleaned, kafka-dump-log judges all files, and
 a second pass after delete.retention.ms must drop the same tombstones and markers. KEEP=1 keeps the
@@ -28,6 +28,9 @@ from nodes import check  # noqa: E402
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 TOPICS = {f"codec-{codec}": {} for codec in CODECS}
 TOPICS |= {"txn": {}, "time": {"message.timestamp.type": "LogAppendTime"}}
+LEGACY = ("v0-none", "v0-gzip", "v0-lz4", "v1-none", "v1-snappy", "v1-lz4", "v1-lz4-append-time")
+TOPICS |= {f"legacy-{name}": {} for name in LEGACY}
+PLAIN = ("codec-none", "txn", "time", "legacy-v0-none", "legacy-v1-none")  # no encoder between
 KEYS, RECORDS, RETENTION_MS = 300, 5000, 4000
 START_MS = 1700000000000
 QUIET = {"log_level": 0}
@@ -91,9 +94,24 @@ def fill(node):
         future.result(30)
     for topic in TOPICS:
         if topic != "txn":
-            check(f"apache: produce to {topic}", produce(node, topic, RECORDS, noise))
+            check(f"apache: produce to {topic}", produce(
+                node, topic, 200 if topic.startswith("legacy") else RECORDS, noise))
     transactions(node, noise)
     roll(node, noise)
+
+
+def plant(node):
+    """Puts old message sets in the place of the first segment of some topics: what 4.4 does not write
+    any more, but an old folder may hold."""
+    with open(os.path.join(nodes.ROOT, "tests/golden/record/java-batches.tsv"),
+              encoding="ascii") as file:
+        sets = dict(line.split() for line in file)
+    for name in LEGACY:
+        path = segments(node, "legacy-" + name)[0]
+        for suffix in (".index", ".timeindex"):
+            os.remove(path.removesuffix(".log") + suffix)
+        with open(path, "wb") as file:
+            file.write(bytes.fromhex(sets[name]))
 
 
 # ---- looking ------------------------------------------------------------------------------------
@@ -212,22 +230,23 @@ def compare(klamm, apache, what, exact):
     left, right = records(klamm, what), records(apache, what)
     for topic in TOPICS:
         # The bytes of compressed records are those of an encoder; kafka-dump-log compares them.
-        is_plain = topic in ("codec-none", "txn", "time")
+        is_plain = topic in PLAIN
         same, detail = same_batches(batches(klamm, topic), batches(apache, topic),
                                     exact and is_plain)
         if exact:
             check(f"{what}: {topic} has the same batches", same, detail)
         ours, theirs = left[topic], right[topic]
-        check(f"{what}: {topic} has the same records", ours == theirs and len(ours) > 10,
+        if not exact:  # which markers have come of age depends on the pace of each run
+            ours, theirs = ([line for line in lines if "endTxnMarker" not in line]
+                            for lines in (ours, theirs))
+        check(f"{what}: {topic} has the same records", ours == theirs and len(ours) > 3,
               f"{len(ours)} and {len(theirs)}: " +
               str(next((p for p in zip(ours, theirs) if p[0] != p[1]), ""))[:1500])
     if exact:
-        for topic in TOPICS:
-            check(f"{what}: {topic} has the same segments",
-                  [(os.path.basename(p), os.path.getsize(p)) for p in segments(klamm, topic)
-                   if topic in ("codec-none", "txn", "time")] ==
-                  [(os.path.basename(p), os.path.getsize(p)) for p in segments(apache, topic)
-                   if topic in ("codec-none", "txn", "time")])
+        for topic in PLAIN:
+            ours, theirs = ([(os.path.basename(p), os.path.getsize(p)) for p in segments(n, topic)]
+                            for n in (klamm, apache))
+            check(f"{what}: {topic} has the same segments", ours == theirs, f"{ours} {theirs}")
 
 
 def check_indexes(node, what):
@@ -285,7 +304,7 @@ def second_pass(apache, klamm):
               f"{len(rows or [])} and {len(other or [])}")
         kept = {row[2] for row in rows}
         gone = [row for row in seen["apache"][key] if row[3] is None and row[2] not in kept]
-        check(f"tombstones vanish: {key}", len(gone) > 3 and
+        check(f"tombstones vanish: {key}", len(gone) >= (1 if key[0].startswith("legacy") else 4) and
               not any(row[3] is None for row in rows), f"{len(gone)}")
     compare(klamm, apache, "second pass", False)
     check_indexes(apache, "second pass by Klamm")
@@ -302,6 +321,7 @@ def main():
         filled.start()
         fill(filled)
         check("apache: stops", filled.stop() == 143)
+        plant(filled)
         clean_both(filled, apache, klamm)
         second_pass(apache, klamm)
     finally:

@@ -1,5 +1,7 @@
 #include "store/cleaner_map.h"
 
+#include "base/mem.h"
+
 #include "../unit.h"
 
 #include <stdio.h>
@@ -65,10 +67,43 @@ static void few_keys_take_little(void **state)
     (void)state;
     struct cleaner_map map;
     assert_int_equal(cleaner_map_init(&map, INT64_C(1) << 40, 0.9, 3, &secret), ERR_NONE);
-    assert_true(map.slot_count < 8);
+    assert_true(map.slot_max < 8);
     for (int i = 0; i < 3; i++)
         assert_true(cleaner_map_put(&map, hash_of(&map, i), i));
     assert_int_equal(cleaner_map_get(&map, hash_of(&map, 7)), -1);
+    cleaner_map_fini(&map);
+}
+
+/* Many more keys than it begins with; each growth finds all of them again. */
+static void it_grows_up_to_its_bound(void **state)
+{
+    (void)state;
+    enum { KEYS = 200000, SLOTS = 150000 };
+    struct cleaner_map map;
+    assert_int_equal(cleaner_map_init(&map, SLOTS * CLEANER_SLOT_SIZE, 0.8, KEYS, &secret),
+                     ERR_NONE);
+    assert_true(map.slot_count < SLOTS / 4);
+    int count = 0;
+    while (cleaner_map_put(&map, hash_of(&map, count), count))
+        count++;
+    assert_int_equal(count, SLOTS * 8 / 10);
+    assert_int_equal(map.count, count);
+    assert_int_equal(map.slot_count, SLOTS);
+    assert_int_equal(map.offset_last, count - 1);
+    for (int i = 0; i < KEYS; i++)
+        assert_int_equal(cleaner_map_get(&map, hash_of(&map, i)), i < count ? i : -1);
+    cleaner_map_fini(&map);
+    /* Short of memory it is full as it is. */
+    assert_int_equal(cleaner_map_init(&map, SLOTS * CLEANER_SLOT_SIZE, 0.8, KEYS, &secret),
+                     ERR_NONE);
+    uint64_t first = map.count_grow;
+    mem_fail_after(0);
+    for (count = 0; cleaner_map_put(&map, hash_of(&map, count), count); count++)
+        ;
+    mem_fail_after(-1);
+    assert_int_equal(count, first);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(cleaner_map_get(&map, hash_of(&map, i)), i);
     cleaner_map_fini(&map);
 }
 
@@ -78,6 +113,7 @@ int main(void)
         cmocka_unit_test(keeps_the_last_offset_of_each_key),
         cmocka_unit_test(memory_bounds_it),
         cmocka_unit_test(few_keys_take_little),
+        cmocka_unit_test(it_grows_up_to_its_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

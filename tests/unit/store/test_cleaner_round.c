@@ -281,6 +281,57 @@ static void a_full_disk_postpones(void **state)
     dirs_end(&x);
 }
 
+/* Each piece of memory that a round asks for is refused once. */
+static void no_memory_postpones(void **state)
+{
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    cleaner_begin(&x, f, 1);
+    struct log *log = dirs_create(&x, "t", 0);
+    fill(log);
+    int refused = 0, cleaned = 0;
+    for (; !cleaned; refused++) {
+        mem_fail_after(refused);
+        cleaned = clean(&x, NOW);
+        mem_fail_after(-1);
+        if (!cleaned) {
+            assert_int_equal(log->clean_err, ERR_NO_MEMORY);
+            assert_false(log->uncleanable || log->cleaning);
+            assert_log(log, "0:a=1 1:b=1 2:c=1 3:d=1 | 4:a=2 5:b | 6:c=3");
+        }
+    }
+    assert_int_equal(refused, 3); /* the map, the window, and none */
+    assert_log(log, "2:c=1 3:d=1 4:a=2 5:b! | 6:c=3");
+    dirs_end(&x);
+}
+
+/* A batch larger than the window, and a tombstone in it. */
+static void large_batches(void **state)
+{
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    cleaner_begin(&x, f, 1);
+    x.dirs->options.cleaner.io_buffer_size = 1;
+    struct cleaner_config config = x.dirs->options.cleaner;
+    cleaner_configure(x.dirs->cleaner, &config);
+    struct log *log = dirs_create(&x, "t", 0);
+    enum { SIZE = 50000 };
+    char *words = mem_alloc(2 * SIZE);
+    memcpy(words, "a=1 b=", 6);
+    memset(words + 6, 'v', SIZE);
+    memcpy(words + 6 + SIZE, " a c=1", 7);
+    keyed(log, words, 1000);
+    keyed(log, "c=2", 1000);
+    assert_int_equal(log_roll(log), ERR_NONE);
+    assert_int_equal(clean(&x, NOW), 1);
+    words[6 + SIZE] = 0;
+    char *wanted = mem_printf("1:b=%s 2:a! 4:c=2", words + 6);
+    assert_log(log, wanted);
+    mem_free(wanted);
+    mem_free(words);
+    dirs_end(&x);
+}
+
 /* An unused segment of a log where all is gone: the last batch of the round holds its end. */
 static void the_end_of_a_log_is_kept(void **state)
 {
@@ -307,10 +358,16 @@ static void the_end_of_a_log_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(a_log_is_cleaned_and_lives_on),   STORE_TEST(old_files_go_later),
-        STORE_TEST(a_full_map_takes_several_rounds), STORE_TEST(undecided_transactions_are_left),
-        STORE_TEST(a_log_that_changes_meanwhile),    STORE_TEST(a_damaged_log_is_left_alone),
-        STORE_TEST(a_full_disk_postpones),           STORE_TEST(the_end_of_a_log_is_kept),
+        STORE_TEST(a_log_is_cleaned_and_lives_on),
+        STORE_TEST(old_files_go_later),
+        STORE_TEST(a_full_map_takes_several_rounds),
+        STORE_TEST(undecided_transactions_are_left),
+        STORE_TEST(a_log_that_changes_meanwhile),
+        STORE_TEST(a_damaged_log_is_left_alone),
+        STORE_TEST(a_full_disk_postpones),
+        STORE_TEST(no_memory_postpones),
+        STORE_TEST(large_batches),
+        STORE_TEST(the_end_of_a_log_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
