@@ -22,11 +22,12 @@ void *mem_realloc(void *old, size_t size);
 void *mem_grow(void *items, size_t *capacity, size_t count, size_t item_size);
 void *mem_try_alloc(size_t size);
 void *mem_try_realloc(void *old, size_t size); /* on failure `old` is as before */
-void mem_free(void *p); /* accepts NULL */
+void mem_free(void *p);                        /* accepts NULL */
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1)));
 
-/* Tests: after `count` more calls of mem_try_alloc or mem_try_realloc, one fails. Negative = never (the default). */
+/* Tests: after `count` more calls of mem_try_alloc or mem_try_realloc, one fails. Negative = never
+ * (the default). */
 void mem_fail_after(long count);
 
 #endif
