@@ -1,5 +1,9 @@
 #include "harness_txn.h"
 
+#include "os/io_ops.h"
+
+#include <stdatomic.h>
+
 /* The way of clients before transaction.version 2: partitions are added by name. */
 static void the_old_way(void **state)
 {
@@ -232,6 +236,66 @@ static void a_deleted_topic(void **state)
     harness_end(&h);
 }
 
+/* Writes to the log of t-0 that find the disk full, as long as `full` says so. */
+static const struct io_ops *sound_ops;
+static struct io_ops full_ops;
+static atomic_bool full;
+static atomic_int full_fd, refused;
+
+static enum err noting_open(struct io *io, const char *path, unsigned flags, int *ret_fd)
+{
+    enum err err = sound_ops->open(io, path, flags, ret_fd);
+    if (!err && strstr(path, "/t-0/") && strstr(path, ".log"))
+        atomic_store(&full_fd, *ret_fd);
+    return err;
+}
+
+static enum err full_pwritev(struct io *io, int fd, const struct iovec *parts, int count,
+                             int64_t offset)
+{
+    if (atomic_load(&full) && fd == atomic_load(&full_fd)) {
+        atomic_fetch_add(&refused, 1);
+        return ERR_DISK_FULL;
+    }
+    return sound_ops->pwritev(io, fd, parts, count, offset);
+}
+
+/* EndTxn is answered with the decision; the marker that finds no room is written when there is
+ * some, by the timer of the duty. Until then the transaction is not over. */
+static void markers_wait_for_room(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    sound_ops = h.io->ops;
+    full_ops = *sound_ops;
+    full_ops.open = noting_open;
+    full_ops.pwritev = full_pwritev;
+    h.io->ops = &full_ops;
+    harness_open(&h, HARNESS_TXN_PROPERTIES);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    struct harness_producer p = harness_producer(&h, "tx");
+    assert_int_equal(harness_send_record(&p, 12, "t"), 0);
+    atomic_store(&full, true);
+    assert_int_equal(harness_end_txn(&p, 5, true), 0);
+    for (int i = 0; i < 1000 && atomic_load(&refused) < 3; i++)
+        usleep(2000);
+    assert_true(atomic_load(&refused) >= 3);
+    assert_true(atomic_load(&refused) < 20); /* with pauses between */
+    assert_int_equal(harness_last_stable(&h, "t"), 0);
+    assert_int_equal(harness_send_record(&p, 12, "t"), ERR_CONCURRENT_TRANSACTIONS);
+    atomic_store(&full, false);
+    harness_await_stable(&h, "t", 2);
+    assert_int_equal(harness_send_record(&p, 12, "t"), 0);
+    /* And a stop does not wait for a disk that stays full. */
+    atomic_store(&full, true);
+    assert_int_equal(harness_end_txn(&p, 5, true), 0);
+    harness_close(&h);
+    atomic_store(&full, false);
+    harness_open(&h, HARNESS_TXN_PROPERTIES);
+    harness_await_stable(&h, "t", 4);
+    harness_end(&h);
+}
+
 /* Transactional batches need the id of their transaction, and one producer. */
 static void produce_rules(void **state)
 {
@@ -282,7 +346,8 @@ int main(void)
         cmocka_unit_test(the_old_way),     cmocka_unit_test(the_new_way),
         cmocka_unit_test(init_fences),     cmocka_unit_test(over_a_restart),
         cmocka_unit_test(offsets),         cmocka_unit_test(looking_and_ending),
-        cmocka_unit_test(a_deleted_topic), cmocka_unit_test(produce_rules),
+        cmocka_unit_test(a_deleted_topic), cmocka_unit_test(markers_wait_for_room),
+        cmocka_unit_test(produce_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
