@@ -166,6 +166,15 @@ static struct slice without_requirement(struct slice message)
     return message;
 }
 
+/* Kafka's sentences end with or without their mark; the advice behind them is one of its own. */
+static const char *hint_separator(struct slice message, struct slice hint)
+{
+    if (!hint.size || !message.size)
+        return "";
+    uint8_t last = message.data[message.size - 1];
+    return last == '.' || last == '?' ? " " : ". ";
+}
+
 enum err config_new(const struct properties *properties, struct config **ret_config,
                     char **ret_message)
 {
@@ -187,8 +196,8 @@ enum err config_new(const struct properties *properties, struct config **ret_con
         error = config_check(config, &message, &hint);
     if (error) {
         message = without_requirement(message);
-        *ret_message =
-            mem_printf("%.*s%s%.*s", SLICE_FMT(message), hint.data ? " " : "", SLICE_FMT(hint));
+        *ret_message = mem_printf("%.*s%s%.*s", SLICE_FMT(message), hint_separator(message, hint),
+                                  SLICE_FMT(hint));
         config_unref(config);
         return error;
     }

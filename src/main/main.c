@@ -11,9 +11,11 @@
 
 static int usage(FILE *out)
 {
-    fprintf(out, "usage: klamm server [OPTION ...] [server.properties]\n"
-                 "       klamm storage format|info|random-uuid ...\n"
-                 "       klamm --version\n\noptions of klamm server:\n");
+    fprintf(
+        out,
+        "usage: klamm server [OPTION ...] [server.properties]\n"
+        "       klamm storage format|info|random-uuid|version-mapping|feature-dependencies ...\n"
+        "       klamm --version\n\noptions of klamm server:\n");
 #define SERVER_OPTION(option, argument, text) \
     fprintf(out, "  %-10s %-14s  %s\n", option, argument, text);
 #include "server_options.inc"

@@ -67,6 +67,8 @@ static void test_hints_say_what_to_write(void **state)
                    "controller.quorum.bootstrap.servers=<its controller listener, host:port>");
     assert_refused(NODE "inter.broker.listener.name=CONTROLLER\n", "valid options",
                    "inter.broker.listener.name=PLAINTEXT");
+    /* Kafka's sentence without its full stop, then the advice. */
+    assert_refused(NODE "process.roles=broker\n", "just the broker role. Take CONTROLLER out", ".");
     assert_refused(NODE "group.consumer.session.timeout.ms=5\n", "is 5", "45000 to 60000");
     assert_refused(NODE "offsets.topic.compression.codec=9\n", "id: 9",
                    "offsets.topic.compression.codec is one of 0");
