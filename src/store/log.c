@@ -71,6 +71,7 @@ enum err log_open(const struct log_open_options *options, struct log **ret_log)
     log->io = io;
     log->dir = options->dir;
     log->epochs_unsynced = options->epochs_unsynced;
+    log->tail_size = options->tail_size ? options->tail_size : LOG_TAIL_MAX;
     log->deleted_stay = options->deleted_stay;
     log->path = log_path_new(options->path);
     log->cache =

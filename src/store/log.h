@@ -75,6 +75,9 @@ struct log_open_options {
     int64_t recovery_point; /* all before it is known to be flushed */
     int64_t log_start;      /* from log-start-offset-checkpoint; 0 when not there */
     bool clean;             /* the folder was shut down cleanly: no recovery */
+    /* How much before a producer snapshot may be read for the older ones of the last five batches;
+     * 0: LOG_TAIL_MAX. */
+    uint32_t tail_size;
     /* Recovered as a whole at each start, which finds all leader epochs in the batches (the
      * metadata log): a flush does not wait for their file. */
     bool epochs_unsynced;
@@ -82,6 +85,8 @@ struct log_open_options {
      * once it holds no lock. */
     bool deleted_stay;
 };
+
+enum { LOG_TAIL_MIN = 256 << 10, LOG_TAIL_MAX = 4 << 20 };
 
 /* Loads or creates. May take long when it recovers: worker or start-up. ERR_CORRUPT when the
  * folder cannot be made sense of (log_open never drops data that recovery cannot explain). */

@@ -124,6 +124,15 @@ static void take_in(struct loader *loader, struct log *log, bool clean)
         __atomic_fetch_add(&loader->recovered, 1, __ATOMIC_RELAXED);
 }
 
+/* All logs together read no more than this for the last batches of producers, unless there are very
+ * many: a start must not take long for their sake. */
+static uint32_t tail_size(const struct loader *loader)
+{
+    const size_t all = (size_t)512 << 20;
+    size_t each = all / (loader->count ? loader->count : 1);
+    return each > LOG_TAIL_MAX ? LOG_TAIL_MAX : each < LOG_TAIL_MIN ? LOG_TAIL_MIN : (uint32_t)each;
+}
+
 static void load_one(struct loader *loader, const struct load_item *item)
 {
     struct log_dirs *dirs = loader->dirs;
@@ -131,8 +140,11 @@ static void load_one(struct loader *loader, const struct load_item *item)
     if (!log_dir_online(dir))
         return;
     char *path = log_dir_file(dir, item->name);
-    struct log_open_options options = {
-        .io = dirs->io, .dir = dir, .path = path, .clean = dir->clean};
+    struct log_open_options options = {.io = dirs->io,
+                                       .dir = dir,
+                                       .path = path,
+                                       .clean = dir->clean,
+                                       .tail_size = tail_size(loader)};
     ENSURE(parse_folder(item->name, &options.topic, &options.partition));
     options.config = loader->load->default_config;
     if (loader->load->config)

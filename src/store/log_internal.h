@@ -50,6 +50,7 @@ struct log {
     int64_t unflushed_since_ms; /* monotonic; when the first of them came */
 
     struct producer_state producers;
+    uint32_t tail_size; /* see struct log_open_options */
     struct verifications verifications;
     /* No segment of this base or above has aborted transactions; INT64_MAX: that is not known. Set
      * to it by whoever adds a segment with a transaction index. */

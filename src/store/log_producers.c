@@ -271,12 +271,10 @@ static enum err replay_segment(struct log *log, struct segment *segment, int64_t
  * which the snapshot alone would refuse as out of order. So the end of the log before the snapshot
  * is read as well, for the batches that came before. Kafka does not do that. */
 
-enum { TAIL_SIZE = 4 << 20 };
-
-/* Replays at most TAIL_SIZE bytes before `offset_end` into log->producers. */
+/* Replays at most log->tail_size bytes before `offset_end` into log->producers. */
 static enum err replay_tail(struct log *log, int64_t offset_end)
 {
-    uint32_t first = log_segment_index(log, offset_end), room = TAIL_SIZE;
+    uint32_t first = log_segment_index(log, offset_end), room = log->tail_size;
     if (first > 0 && log->segments[first]->base >= offset_end)
         first--;
     while (first > 0 && log->segments[first]->size < room)

@@ -85,6 +85,25 @@ static void five_batches_are_known_after_a_stop(void **state)
     assert_false(a.duplicate);
 }
 
+/* A start with very many logs reads less of each. */
+static void the_tail_has_a_limit(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    f->options.tail_size = 4500;
+    f->options.config.index_interval = 100;
+    store_open(f);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(store_produce(f, 7, 0, i, 1, false, 100, &a), ERR_NONE);
+        store_append(f, 1, 2000, 100);
+    }
+    store_reopen(f);
+    assert_int_equal(store_produce(f, 7, 0, 1, 1, false, 100, &a), ERR_NONE);
+    assert_true(a.duplicate);
+    assert_int_equal(store_produce(f, 7, 0, 0, 1, false, 100, &a),
+                     ERR_OUT_OF_ORDER_SEQUENCE_NUMBER);
+}
+
 /* Only the end of a long log is read for them. */
 static void five_batches_are_found_in_a_long_log(void **state)
 {
@@ -195,6 +214,7 @@ int main(void)
         STORE_TEST(come_back_from_snapshot_and_log),
         STORE_TEST(five_batches_are_known_after_a_stop),
         STORE_TEST(five_batches_are_found_in_a_long_log),
+        STORE_TEST(the_tail_has_a_limit),
         STORE_TEST(hidden_batches_still_count),
         STORE_TEST(an_open_transaction_outlives_its_beginning),
         STORE_TEST(idle_ones_are_forgotten),
