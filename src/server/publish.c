@@ -66,6 +66,21 @@ static bool broker_config_changed(const struct meta_image *old, const struct met
                meta_image_config(new, META_RESOURCE_BROKER, slice_str(""));
 }
 
+/* Kafka resizes its pools; here threads are made once, when the node starts, as its file says. */
+static void tell_threads(const struct config *before, const struct config *config)
+{
+    static const enum broker_key keys[] = {BROKER_KEY_NUM_NETWORK_THREADS,
+                                           BROKER_KEY_NUM_RECOVERY_THREADS_PER_DATA_DIR};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        int64_t value = config_int(config, keys[i]);
+        if (value != config_int(before, keys[i]))
+            diag(DIAG_SERVER, DIAG_WARN,
+                 "%s=%lld is stored and shown, but this node keeps the threads that it started "
+                 "with; set it in the properties file and restart",
+                 conf_key(CONF_KIND_BROKER, keys[i])->name, (long long)value);
+    }
+}
+
 /* True when it changed. */
 static bool publish_config(struct publisher *publisher, const struct meta_image *old,
                            const struct meta_image *new)
@@ -76,6 +91,7 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     const struct config *before = context->config;
     struct config *config = settings_with_dynamic(publisher->static_config, new);
     context->config = config;
+    tell_threads(before, config);
     struct net_config net = settings_net(config, publisher->memory, &publisher->files);
     net_configure(publisher->net, &net);
     struct cleaner_config cleaner = settings_cleaner(config);

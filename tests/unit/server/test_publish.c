@@ -45,6 +45,32 @@ static void settings_take_effect_at_once(void **state)
     harness_end(&h);
 }
 
+static void note_line(void *context, struct slice line)
+{
+    int *count = context;
+    *count += memmem(line.data, line.size, "num.network.threads=4", 21) != NULL;
+}
+
+/* A changed number of threads is said not to act, at the change and at a start. */
+static void threads_stay(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    int told = 0;
+    diag_init(h.io, note_line, &told);
+    diag_set_level(DIAG_SERVER, DIAG_WARN);
+    harness_open(&h, NULL);
+    assert_int_equal(alter(&h, 4, "", "num.network.threads", "4"), 0);
+    assert_int_equal(told, 1);
+    assert_int_equal(alter(&h, 4, "", "log.retention.ms", "40000"), 0);
+    assert_int_equal(told, 1);
+    harness_close(&h);
+    harness_open(&h, NULL);
+    assert_int_equal(told, 2);
+    harness_end(&h);
+    diag_init(NULL, NULL, NULL);
+}
+
 /* A log whose topic is gone is set aside at the start, not deleted. */
 static void strays(void **state)
 {
@@ -66,6 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_take_effect_at_once),
+        cmocka_unit_test(threads_stay),
         cmocka_unit_test(strays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
