@@ -42,7 +42,7 @@ const char *err_name(enum err e)
     return row ? row->name : "UNKNOWN";
 }
 
-bool err_is_wire(enum err e)
+static bool err_is_wire(enum err e)
 {
     return (int)e < (int)ERR_IO;
 }

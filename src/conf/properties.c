@@ -258,11 +258,6 @@ void properties_set(struct properties *p, struct slice key, struct slice value)
     set(p, key, value, 0);
 }
 
-void properties_remove(struct properties *p, struct slice key)
-{
-    map_remove(&p->map, key); /* the texts stay in the arena */
-}
-
 /* Bytes of UTF-8 stay as they are: Kafka and properties_parse read the file as UTF-8. */
 static void write_piece(struct buf *out, struct slice s, bool key)
 {
@@ -290,7 +285,7 @@ static void write_piece(struct buf *out, struct slice s, bool key)
     }
 }
 
-void properties_write_line(struct buf *out, struct slice key, struct slice value)
+static void write_line(struct buf *out, struct slice key, struct slice value)
 {
     write_piece(out, key, true);
     buf_put_str(out, "=");
@@ -302,6 +297,6 @@ void properties_write(const struct properties *p, struct buf *out)
 {
     for (size_t i = 0; i < properties_count(p); i++) {
         const struct property *property = properties_at(p, i);
-        properties_write_line(out, property->key, property->value);
+        write_line(out, property->key, property->value);
     }
 }

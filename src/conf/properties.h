@@ -34,7 +34,6 @@ enum err properties_parse(struct properties *p, struct slice text, int *ret_line
 struct slice properties_get(const struct properties *p, struct slice key);
 /* Adds or replaces; copies both. */
 void properties_set(struct properties *p, struct slice key, struct slice value);
-void properties_remove(struct properties *p, struct slice key);
 
 static inline size_t properties_count(const struct properties *p)
 {
@@ -48,7 +47,5 @@ static inline const struct property *properties_at(const struct properties *p, s
 
 /* Appends "key=value\n" in order, escaped so that Java and properties_parse read the same back. */
 void properties_write(const struct properties *p, struct buf *out);
-/* One such line; for writers that put comments between. */
-void properties_write_line(struct buf *out, struct slice key, struct slice value);
 
 #endif

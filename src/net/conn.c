@@ -60,11 +60,6 @@ struct net *conn_net(const struct conn *conn)
     return conn->home->net;
 }
 
-uint64_t conn_id(const struct conn *conn)
-{
-    return conn->id;
-}
-
 const struct listener_info *conn_listener(const struct conn *conn)
 {
     return listener_info(conn->listener);
@@ -124,7 +119,6 @@ void conn_open(struct net_loop *home, struct listener *listener, int fd,
     list_init(&conn->lru);
     list_init(&conn->wait);
     outq_init(&conn->outq);
-    conn->id = atomic_fetch_add(&net->conn_id_next, 1);
     conn->local = *local;
     conn->peer = *peer;
     atomic_fetch_add(&net->alive, 1);

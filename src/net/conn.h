@@ -27,7 +27,6 @@ void conn_unref(struct conn *conn);       /* any thread */
 /* Fixed for the life of the connection; any thread. */
 struct loop *conn_loop(const struct conn *conn);
 struct net *conn_net(const struct conn *conn);
-uint64_t conn_id(const struct conn *conn); /* unique in this process, from 1 */
 const struct listener_info *conn_listener(const struct conn *conn);
 const struct io_address *conn_local(const struct conn *conn); /* the address it came in by */
 const struct io_address *conn_peer(const struct conn *conn);

@@ -50,7 +50,6 @@ struct conn {
     int64_t active_ms;
     void *user;
     struct listener *listener;
-    uint64_t id;
     struct io_address local, peer;
 };
 

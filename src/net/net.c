@@ -291,7 +291,6 @@ struct net *net_new(struct io *io, const struct net_config *config, struct loop 
     net->accept_task.run = accept_again;
     net->stop_task.run = stop_run;
     net->done_task.run = done_run;
-    atomic_store(&net->conn_id_next, 1);
     atomic_store(&net->alive, loop_count);
     for (int i = 0; i < loop_count; i++) {
         struct net_loop *nl = &net->loops[i];

@@ -33,7 +33,6 @@ struct net {
     struct budget budget;
     _Atomic(int32_t) request_size_max, small_frame_size;
     _Atomic(int64_t) idle_max_ms;
-    _Atomic(uint64_t) conn_id_next;
 
     struct lock lock; /* LOCK_TABLE: limits and what they count */
     struct net_config config;

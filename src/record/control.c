@@ -20,21 +20,6 @@ enum {
     KRAFT_VERSION_WRITTEN = 0,
 };
 
-const char *control_type_name(enum control_type type)
-{
-    switch (type) {
-    case CONTROL_ABORT: return "ABORT";
-    case CONTROL_COMMIT: return "COMMIT";
-    case CONTROL_LEADER_CHANGE: return "LEADER_CHANGE";
-    case CONTROL_SNAPSHOT_HEADER: return "SNAPSHOT_HEADER";
-    case CONTROL_SNAPSHOT_FOOTER: return "SNAPSHOT_FOOTER";
-    case CONTROL_KRAFT_VERSION: return "KRAFT_VERSION";
-    case CONTROL_KRAFT_VOTERS: return "KRAFT_VOTERS";
-    case CONTROL_UNKNOWN: break;
-    }
-    return "UNKNOWN";
-}
-
 enum err control_parse_type(const struct record *record, enum control_type *ret_type)
 {
     struct slice key = record->key;

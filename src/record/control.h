@@ -29,9 +29,6 @@ enum control_type {
     CONTROL_KRAFT_VOTERS = 6,
 };
 
-/* "ABORT", "COMMIT", ...; "UNKNOWN". */
-const char *control_type_name(enum control_type type);
-
 /* The type of a control record by its key. ERR_INVALID_RECORD: key null or too short, or of a
  * negative version. */
 enum err control_parse_type(const struct record *record, enum control_type *ret_type);

@@ -31,9 +31,6 @@ struct replica_moves_config settings_moves(const struct config *config);
 /* Loops that serve connections. */
 int settings_loop_count(const struct config *config, struct io *io);
 
-/* The overrides of a resource in an image; empty when it has none. */
-struct conf_pairs settings_overrides(const struct meta_image *image, int8_t type,
-                                     struct slice resource);
 /* The effective settings of a topic. */
 void settings_topic(const struct config *config, const struct meta_image *image, struct slice topic,
                     struct topic_config *ret_config, struct log_config *ret_log_config);

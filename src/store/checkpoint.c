@@ -28,26 +28,18 @@ void checkpoint_fini(struct checkpoint *checkpoint)
 /* Cuts the next line (without its LF) off `text`; false when there is none. */
 static bool next_line(struct slice *text, struct slice *ret_line)
 {
-    if (!text->size)
-        return false;
-    const uint8_t *end = memchr(text->data, '\n', text->size);
-    size_t size = end ? (size_t)(end - text->data) : text->size;
-    *ret_line = slice_of(text->data, size);
-    size_t skip = size + (end != NULL);
-    *text = slice_of(text->data + skip, text->size - skip);
-    return true;
+    return text->size && slice_next_part(text, '\n', ret_line);
 }
 
 /* Splits at single blanks; false unless there are exactly `count` fields. */
 static bool split(struct slice line, int count, struct slice *fields)
 {
     for (int i = 0; i < count; i++) {
-        const uint8_t *end = line.size ? memchr(line.data, ' ', line.size) : NULL;
-        size_t size = end ? (size_t)(end - line.data) : line.size;
-        if (!size || (end != NULL) != (i < count - 1))
+        bool more = slice_cut(line, ' ', &fields[i], &line);
+        if (!more)
+            fields[i] = line;
+        if (!fields[i].size || more != (i < count - 1))
             return false;
-        fields[i] = slice_of(line.data, size);
-        line = slice_of(line.data + size + (end != NULL), line.size - size - (end != NULL));
     }
     return true;
 }

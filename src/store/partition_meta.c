@@ -12,18 +12,12 @@ static enum err parse(struct slice text, struct uuid *ret_id)
 {
     struct uuid id = UUID_ZERO;
     bool version = false, found = false;
-    while (text.size) {
-        const uint8_t *end = memchr(text.data, '\n', text.size);
-        size_t size = end ? (size_t)(end - text.data) : text.size;
-        struct slice line = slice_of(text.data, size);
-        text = slice_of(text.data + size + (end != NULL), text.size - size - (end != NULL));
-        const uint8_t *colon = size ? memchr(line.data, ':', size) : NULL;
-        if (!colon)
+    struct slice line, key, value;
+    while (slice_next_part(&text, '\n', &line)) {
+        if (!slice_cut(line, ':', &key, &value))
             continue;
-        struct slice key = slice_trim(slice_of(line.data, (size_t)(colon - line.data)));
-        struct slice value =
-            slice_trim(slice_sub(line, key.size + 1 + (size_t)(key.data - line.data),
-                                 size - key.size - 1 - (size_t)(key.data - line.data)));
+        key = slice_trim(key);
+        value = slice_trim(value);
         if (slice_eq_str(key, "version"))
             version = slice_eq_str(value, "0");
         else if (slice_eq_str(key, "topic_id"))

@@ -15,7 +15,7 @@
 enum { VERSION = 1, HEADER_SIZE = 10, CRC_FROM = 6, ENTRY_SIZE = 46 };
 #define FILE_SIZE_MAX ((size_t)1 << 31)
 
-void producer_snapshot_encode(const struct producer_state *state, struct buf *out)
+static void encode(const struct producer_state *state, struct buf *out)
 {
     size_t start = out->size;
     uint32_t count = producer_state_count(state);
@@ -87,7 +87,7 @@ enum err producer_snapshot_write(struct io *io, const char *folder, int64_t offs
 {
     struct buf bytes;
     buf_init(&bytes);
-    producer_snapshot_encode(state, &bytes);
+    encode(state, &bytes);
     char *path = path_of(folder, offset);
     int fd;
     enum err err = io_open(io, path, IO_WRITE | IO_CREATE | IO_TRUNCATE, &fd);

@@ -8,9 +8,8 @@ struct buf;
 struct io;
 struct slice;
 
-/* File bytes <-> state. Decoding adds to `state` those producers that have an open transaction or
+/* File bytes to state: adds those producers that have an open transaction or
  * wrote after now_ms - expiry_ms. ERR_CORRUPT leaves the state cleared. */
-void producer_snapshot_encode(const struct producer_state *state, struct buf *out);
 enum err producer_snapshot_decode(struct slice bytes, int64_t now_ms, int64_t expiry_ms,
                                   struct producer_state *state);
 

@@ -52,7 +52,7 @@ void segment_unref(struct segment *segment)
     mem_free(segment);
 }
 
-const char *segment_suffix(enum segment_file kind)
+static const char *suffix_of(enum segment_file kind)
 {
     static const char *const suffixes[SEGMENT_FILE_COUNT] = {".log", ".index", ".timeindex",
                                                              ".txnindex"};
@@ -63,7 +63,7 @@ void segment_path(const struct segment *segment, enum segment_file kind,
                   char path[SEGMENT_PATH_MAX])
 {
     int size = snprintf(path, SEGMENT_PATH_MAX, "%s/%020lld%s%s", segment->path->text,
-                        (long long)segment->base, segment_suffix(kind), segment->suffix);
+                        (long long)segment->base, suffix_of(kind), segment->suffix);
     ENSURE_CMP(size, <, SEGMENT_PATH_MAX);
 }
 

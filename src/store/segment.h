@@ -69,8 +69,6 @@ static inline struct io *segment_io(const struct segment *segment)
 /* "FOLDER/00000000000000000000.log" or the like into `path`. */
 void segment_path(const struct segment *segment, enum segment_file kind,
                   char path[SEGMENT_PATH_MAX]);
-/* Suffix of a kind: ".log" and so on. */
-const char *segment_suffix(enum segment_file kind);
 /* Base offset of a file name of a segment (or snapshot) with the suffix `suffix`; false when it is
  * not one. */
 bool segment_parse_name(const char *name, const char *suffix, int64_t *ret_base);
