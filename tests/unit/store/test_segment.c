@@ -1,58 +1,13 @@
 #include "store/segment.h"
 
-#include "store_fixture.h"
-
-struct fixture {
-    struct store_fixture *f;
-    struct file_cache *cache;
-    struct log_path *path;
-    struct segment *segment;
-    int64_t next;
-};
-
-static void begin(struct fixture *x, struct store_fixture *f)
-{
-    *x = (struct fixture){.f = f, .next = 100};
-    x->cache = file_cache_new(f->io, 10);
-    assert_int_equal(io_mkdir(f->io, f->path), ERR_NONE);
-    x->path = log_path_new(f->path);
-    x->segment = segment_new(x->cache, x->path, 100, 0);
-    assert_int_equal(segment_create(x->segment), ERR_NONE);
-}
-
-static void end(struct fixture *x)
-{
-    segment_unref(x->segment);
-    log_path_unref(x->path);
-    file_cache_unref(x->cache);
-}
-
-static void add(struct fixture *x, int count, size_t size, int64_t time)
-{
-    struct builder_options options = BUILDER_DEFAULTS;
-    options.base_offset = x->next;
-    struct slice batch = store_batch(x->f, &options, count, size, time);
-    struct iovec part = {(void *)(uintptr_t)batch.data, batch.size};
-    assert_int_equal(segment_write(x->segment, &part, 1), ERR_NONE);
-    segment_add_batch(x->segment, 500, (uint32_t)batch.size, x->next + count - 1, time + count - 1);
-    x->next += count;
-}
-
-/* The same files as a segment of a later run. */
-static void reload(struct fixture *x)
-{
-    uint32_t size = x->segment->size;
-    segment_unref(x->segment);
-    x->segment = segment_new(x->cache, x->path, 100, 0);
-    x->segment->size = size;
-}
+#include "segment_fixture.h"
 
 static void finds_every_offset(void **state)
 {
-    struct fixture x;
-    begin(&x, *state);
+    struct segment_fixture x;
+    segment_begin(&x, *state);
     for (int i = 0; i < 200; i++)
-        add(&x, 3, 20, 1000 + i);
+        segment_add(&x, 3, 20, 1000 + i);
     for (int round = 0; round < 2; round++) {
         for (int64_t offset = 100; offset < 700; offset++) {
             uint32_t position;
@@ -68,22 +23,22 @@ static void finds_every_offset(void **state)
         assert_int_equal(segment_offset_next(x.segment, 500, &next), ERR_NONE);
         assert_int_equal(next, 700);
         assert_int_equal(segment_write_indexes(x.segment, true), ERR_NONE);
-        reload(&x);
+        segment_reload(&x);
     }
     assert_int_equal(segment_load_times(x.segment, 500), ERR_NONE);
     assert_int_equal(x.segment->max_timestamp, 1201);
     assert_int_equal(x.segment->max_timestamp_offset, 699);
     assert_int_equal(segment_load_first_timestamp(x.segment), ERR_NONE);
     assert_int_equal(x.segment->first_timestamp, 1002);
-    end(&x);
+    segment_end(&x);
 }
 
 static void is_cut(void **state)
 {
-    struct fixture x;
-    begin(&x, *state);
+    struct segment_fixture x;
+    segment_begin(&x, *state);
     for (int i = 0; i < 200; i++)
-        add(&x, 1, 20, i == 50 ? 5000 : 1000 + i);
+        segment_add(&x, 1, 20, i == 50 ? 5000 : 1000 + i);
     uint32_t position;
     struct batch_info info;
     assert_int_equal(segment_locate(x.segment, 500, 180, &position, &info), ERR_NONE);
@@ -100,7 +55,7 @@ static void is_cut(void **state)
     assert_int_equal(segment_truncate(x.segment, 500, 0, 100), ERR_NONE);
     assert_int_equal(x.segment->size, 0);
     assert_int_equal(x.segment->max_timestamp, -1);
-    end(&x);
+    segment_end(&x);
 }
 
 static void names_are_parsed(void **state)
@@ -118,17 +73,17 @@ static void names_are_parsed(void **state)
 
 static void damaged_index_is_made_again(void **state)
 {
-    struct fixture x;
-    begin(&x, *state);
+    struct segment_fixture x;
+    segment_begin(&x, *state);
     for (int i = 0; i < 200; i++)
-        add(&x, 1, 20, 1000 + i);
+        segment_add(&x, 1, 20, 1000 + i);
     assert_int_equal(segment_write_indexes(x.segment, true), ERR_NONE);
     struct buf before, after;
     buf_init(&before);
     buf_init(&after);
     store_slurp(x.f, "00000000000000000100.index", &before);
     store_cut_file(x.f, "00000000000000000100.index", (int64_t)before.size - 4);
-    reload(&x);
+    segment_reload(&x);
     uint32_t position;
     struct batch_info info;
     assert_int_equal(segment_locate(x.segment, 500, 250, &position, &info), ERR_NONE);
@@ -137,7 +92,7 @@ static void damaged_index_is_made_again(void **state)
     assert_true(slice_eq(buf_slice(&before), buf_slice(&after)));
     buf_fini(&before);
     buf_fini(&after);
-    end(&x);
+    segment_end(&x);
 }
 
 int main(void)

@@ -1,49 +1,13 @@
 #include "store/segment.h"
 
-#include "store_fixture.h"
-
-struct fixture {
-    struct store_fixture *f;
-    struct file_cache *cache;
-    struct log_path *path;
-    struct segment *segment;
-    int64_t next;
-};
-
-static void begin(struct fixture *x, struct store_fixture *f)
-{
-    *x = (struct fixture){.f = f, .next = 100};
-    x->cache = file_cache_new(f->io, 10);
-    assert_int_equal(io_mkdir(f->io, f->path), ERR_NONE);
-    x->path = log_path_new(f->path);
-    x->segment = segment_new(x->cache, x->path, 100, 0);
-    assert_int_equal(segment_create(x->segment), ERR_NONE);
-}
-
-static void end(struct fixture *x)
-{
-    segment_unref(x->segment);
-    log_path_unref(x->path);
-    file_cache_unref(x->cache);
-}
-
-static void add(struct fixture *x, int count, size_t size, int64_t time)
-{
-    struct builder_options options = BUILDER_DEFAULTS;
-    options.base_offset = x->next;
-    struct slice batch = store_batch(x->f, &options, count, size, time);
-    struct iovec part = {(void *)(uintptr_t)batch.data, batch.size};
-    assert_int_equal(segment_write(x->segment, &part, 1), ERR_NONE);
-    segment_add_batch(x->segment, 500, (uint32_t)batch.size, x->next + count - 1, time + count - 1);
-    x->next += count;
-}
+#include "segment_fixture.h"
 
 static void walks_and_checks(void **state)
 {
-    struct fixture x;
-    begin(&x, *state);
+    struct segment_fixture x;
+    segment_begin(&x, *state);
     for (int i = 0; i < 50; i++)
-        add(&x, 1, i == 20 ? 5000 : 30, 1000);
+        segment_add(&x, 1, i == 20 ? 5000 : 30, 1000);
     int fd;
     assert_int_equal(log_file_pin(&x.segment->files[SEGMENT_LOG], false, &fd), ERR_NONE);
     uint8_t window[1000];
@@ -76,15 +40,15 @@ static void walks_and_checks(void **state)
         assert_int_equal(io_pwrite(x.f->io, fd, "#", 1, 5000), ERR_NONE);
     }
     log_file_unpin(&x.segment->files[SEGMENT_LOG]);
-    end(&x);
+    segment_end(&x);
 }
 
 static void ends_at_what_is_no_batch(void **state)
 {
-    struct fixture x;
-    begin(&x, *state);
-    add(&x, 1, 30, 1000);
-    add(&x, 1, 30, 1000);
+    struct segment_fixture x;
+    segment_begin(&x, *state);
+    segment_add(&x, 1, 30, 1000);
+    segment_add(&x, 1, 30, 1000);
     int fd;
     assert_int_equal(log_file_pin(&x.segment->files[SEGMENT_LOG], false, &fd), ERR_NONE);
     uint8_t window[SEGMENT_SCAN_STACK];
@@ -98,7 +62,7 @@ static void ends_at_what_is_no_batch(void **state)
         assert_int_equal(segment_scan_next(&scan, &info, &position), ERR_CORRUPT_MESSAGE);
     }
     log_file_unpin(&x.segment->files[SEGMENT_LOG]);
-    end(&x);
+    segment_end(&x);
 }
 
 int main(void)
