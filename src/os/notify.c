@@ -3,12 +3,18 @@
  * thread or any loop. */
 #include "os/notify.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+bool notify_fd_is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}
 
 void notify_fd(int fd)
 {

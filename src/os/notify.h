@@ -2,6 +2,11 @@
 #ifndef KLAMM_OS_NOTIFY_H
 #define KLAMM_OS_NOTIFY_H
 
+#include <stdbool.h>
+
+/* To be asked before anything else is opened: the number would soon be one of our own. */
+bool notify_fd_is_open(int fd);
+
 /* Writes "ready\n" to the descriptor and closes it; fd < 0 does nothing. */
 void notify_fd(int fd);
 

@@ -78,8 +78,8 @@ enum err server_options_parse(int argc, char *const *argv, struct server_options
         }
         if (take_value(argc, argv, &i, "--ready-fd", &fd)) {
             int64_t value;
-            if (!slice_to_i64(slice_str(fd), 0, 65535, &value)) {
-                *ret_text = mem_printf("--ready-fd %s: not a file descriptor", fd);
+            if (!slice_to_i64(slice_str(fd), 0, 65535, &value) || !notify_fd_is_open((int)value)) {
+                *ret_text = mem_printf("--ready-fd %s: not an open file descriptor", fd);
                 return ERR_ARGUMENT;
             }
             options.ready_fd = (int)value;
@@ -128,13 +128,15 @@ static enum err load_config(struct io *io, const struct server_options *options,
     properties_init(&properties);
     enum err err = ERR_NONE;
     char *path = NULL;
+    const char *data_path = options->data_path ? options->data_path : "klamm-data";
     if (options->properties_path)
         path = mem_strdup(options->properties_path);
     else
-        err = first_start(io, options->data_path ? options->data_path : "klamm-data",
-                          options->listen, &path, ret_text);
+        err = first_start(io, data_path, options->listen, &path, ret_text);
     if (!err)
         err = read_properties(io, path, &properties, ret_text);
+    if (!err && !options->properties_path)
+        err = first_start_data(io, &properties, data_path, ret_text);
     if (!err && !options->properties_path && options->listen)
         first_start_listen(&properties, options->listen);
     if (!err)

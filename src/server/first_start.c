@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/uuid.h"
+#include "os/diag.h"
 #include "store/log_dirs.h"
 
 #include <stdio.h>
@@ -108,6 +109,36 @@ void first_start_listen(struct properties *properties, const char *listen)
     buf_fini(&text);
 }
 
+enum err first_start_data(struct io *io, struct properties *properties, const char *data_path,
+                          char **ret_text)
+{
+    struct slice log_dirs = properties_get(properties, slice_str("log.dirs"));
+    if (!log_dirs.data || memchr(log_dirs.data, ',', log_dirs.size))
+        return ERR_NONE;
+    char *named = slice_to_cstr(log_dirs);
+    char *named_path = io_absolute_path(io, named), *path = io_absolute_path(io, data_path);
+    enum err err = ERR_NONE;
+    struct io_stat stat;
+    if (!strcmp(named_path, path)) {
+        /* as it was written */
+    } else if (!io_stat(io, named_path, &stat)) {
+        *ret_text = mem_printf("%s/server.properties has log.dirs=%s, another folder that exists: "
+                               "was this one copied? Set log.dirs=%s there, or start that one",
+                               data_path, named, path);
+        err = ERR_ARGUMENT;
+    } else {
+        properties_set(properties, slice_str("log.dirs"), slice_str(path));
+        diag(DIAG_SERVER, DIAG_WARN,
+             "%s/server.properties has log.dirs=%s, which is gone: the folder was moved, and %s is "
+             "used; set it there, too",
+             data_path, named, path);
+    }
+    mem_free(named);
+    mem_free(named_path);
+    mem_free(path);
+    return err;
+}
+
 /* ---- files ---- */
 
 enum err first_start_read_file(struct io *io, const char *path, struct buf *out)
@@ -183,7 +214,9 @@ static void write_properties(struct io *io, const char *data_path, const struct 
     int size = snprintf(voter, sizeof voter, "1@127.0.0.1:%u", controller_port);
     properties_set(&properties, slice_str("controller.quorum.voters"),
                    slice_of(voter, (size_t)size));
-    properties_set(&properties, slice_str("log.dirs"), slice_str(data_path));
+    char *full_path = io_absolute_path(io, data_path);
+    properties_set(&properties, slice_str("log.dirs"), slice_str(full_path));
+    mem_free(full_path);
     properties_write(&properties, out);
     properties_fini(&properties);
 }

@@ -16,6 +16,12 @@ enum err first_start(struct io *io, const char *data_path, const char *listen, c
 /* Puts another client address over what the file says, for this run. */
 void first_start_listen(struct properties *properties, const char *listen);
 
+/* `data_path` is the folder that is used, whatever the file in it says: a folder that was moved is
+ * taken where it is now; of a copy, whose file names the folder it was copied from, nothing is
+ * opened (ERR_ARGUMENT and *ret_text, mem_free). Several log.dirs are the user's own choice. */
+enum err first_start_data(struct io *io, struct properties *properties, const char *data_path,
+                          char **ret_text);
+
 /* The whole file, up to PROPERTIES_SIZE_MAX. */
 enum err first_start_read_file(struct io *io, const char *path, struct buf *out);
 

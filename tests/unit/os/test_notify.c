@@ -16,7 +16,9 @@ static void a_line_for_the_descriptor(void **state)
     char line[16] = {0};
     assert_int_equal(pipe(ends), 0);
     notify_fd(-1);
+    assert_true(notify_fd_is_open(ends[1]));
     notify_fd(ends[1]);
+    assert_false(notify_fd_is_open(ends[1]));
     assert_int_equal(read(ends[0], line, sizeof line), 6);
     assert_string_equal(line, "ready\n");
     assert_int_equal(read(ends[0], line, sizeof line), 0); /* closed */

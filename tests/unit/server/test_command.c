@@ -22,12 +22,12 @@ static void words(void **state)
     assert_int_equal(parse(1, plain, &o), ERR_NONE);
     assert_string_equal(o.properties_path, "server.properties");
     assert_int_equal(o.ready_fd, -1);
-    static const char *const fresh[] = {"--data", "d", "--listen=h:1", "--ready-fd", "5"};
+    static const char *const fresh[] = {"--data", "d", "--listen=h:1", "--ready-fd", "2"};
     assert_int_equal(parse(5, fresh, &o), ERR_NONE);
     assert_null(o.properties_path);
     assert_string_equal(o.data_path, "d");
     assert_string_equal(o.listen, "h:1");
-    assert_int_equal(o.ready_fd, 5);
+    assert_int_equal(o.ready_fd, 2);
     assert_int_equal(parse(0, plain, &o), ERR_NONE);
 }
 
@@ -57,11 +57,13 @@ static void wrong_words(void **state)
     struct server_options o;
     static const char *const unknown[] = {"--dat", "d"}, *const lone[] = {"--data"};
     static const char *const both[] = {"a.properties", "--data", "d"};
-    static const char *const fd[] = {"--ready-fd", "x"}, *const two[] = {"a", "b"};
+    static const char *const fd[] = {"--ready-fd", "x"}, *const closed[] = {"--ready-fd=4000"};
+    static const char *const two[] = {"a", "b"};
     assert_int_equal(parse(2, unknown, &o), ERR_ARGUMENT);
     assert_int_equal(parse(1, lone, &o), ERR_ARGUMENT);
     assert_int_equal(parse(3, both, &o), ERR_ARGUMENT);
     assert_int_equal(parse(2, fd, &o), ERR_ARGUMENT);
+    assert_int_equal(parse(1, closed, &o), ERR_ARGUMENT);
     assert_int_equal(parse(2, two, &o), ERR_ARGUMENT);
 }
 

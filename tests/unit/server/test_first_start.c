@@ -70,6 +70,36 @@ static void formats_once(void **state)
     end(&f);
 }
 
+static void check_data(struct fixture *f, const char *log_dirs, const char *expected,
+                       enum err error)
+{
+    struct properties properties;
+    char *text = NULL;
+    properties_init(&properties);
+    properties_set(&properties, slice_str("log.dirs"), slice_str(log_dirs));
+    assert_int_equal(first_start_data(f->io, &properties, f->dir, &text), error);
+    assert_true(slice_eq_str(properties_get(&properties, slice_str("log.dirs")), expected));
+    assert_int_equal(text != NULL, error != ERR_NONE);
+    if (text)
+        assert_non_null(strstr(text, log_dirs));
+    mem_free(text);
+    properties_fini(&properties);
+}
+
+/* A start in a copy must not write to the folder it was copied from; a moved folder works. */
+static void copied_and_moved(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    check_data(&f, f.dir, f.dir, ERR_NONE);
+    check_data(&f, "/tmp", "/tmp", ERR_ARGUMENT);
+    check_data(&f, "/tmp/klamm-unit-gone", f.dir, ERR_NONE);
+    check_data(&f, "klamm-unit-gone", f.dir, ERR_NONE);
+    check_data(&f, "/tmp,/var", "/tmp,/var", ERR_NONE);
+    end(&f);
+}
+
 /* C4: a folder that holds anything else is never formatted. */
 static void leaves_other_folders_alone(void **state)
 {
@@ -165,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_once),
+        cmocka_unit_test(copied_and_moved),
         cmocka_unit_test(leaves_other_folders_alone),
         cmocka_unit_test(an_interrupted_format_is_finished),
         cmocka_unit_test(addresses),
