@@ -110,6 +110,13 @@ static struct call *call_new(struct transactor *t, enum wire_api_key key, int fi
 /* ---- errors ----------------------------------------------------------------------------------
  */
 
+/* Other clients work in its cell. As in Kafka, the end of a transaction that has ended already, by
+ * a timeout or by one of them, passes for a repetition and tells the epoch that came of it. */
+static bool is_shared(const struct transactor *t)
+{
+    return t->actor.world->cell_clients[t->cell] > 1;
+}
+
 /* The node may have ended its transaction, or forgotten its id. */
 static bool is_excused(struct transactor *t)
 {
@@ -119,9 +126,8 @@ static bool is_excused(struct transactor *t)
      * does not hold the epoch before. */
     if (t->bump && t->sends > 1)
         return true;
-    return world->cell_clients[t->cell] > 1 || world->model.txn_loose || world->jumped ||
-           world_is_troubled(world) || age_ns >= (int64_t)t->timeout_ms * 1000000 ||
-           t->begun_ns < world->troubled_ns;
+    return is_shared(t) || world->model.txn_loose || world->jumped || world_is_troubled(world) ||
+           age_ns >= (int64_t)t->timeout_ms * 1000000 || t->begun_ns < world->troubled_ns;
 }
 
 /* What is under way is over, whatever became of it. */
@@ -580,7 +586,7 @@ static void ended(struct client *client, struct call *call)
     t->bump = false;
     if (t->is_new) {
         model_cell_given(model, t->cell, &t->before, r->producer_id, r->producer_epoch,
-                         t->sends > 1);
+                         t->sends > 1 || is_shared(t));
         t->producer_id = r->producer_id;
         t->epoch = r->producer_epoch;
         forget_sequences(t);
