@@ -63,7 +63,11 @@ static enum err decide_bumping(const struct txn *txn, const struct end_txn_reque
     bool is_current = view->epoch == request->producer_epoch;
     bool after_overflow = view->producer_id_before == request->producer_id &&
                           request->producer_epoch == TXN_EPOCH_EXHAUSTED && view->epoch == 0;
-    bool repeated = view->epoch == request->producer_epoch + 1 || after_overflow;
+    /* Only an end that raised the epoch can come again with the one before. Kafka does not look at
+     * who ended it: a fenced client then gets the epoch of one that speaks the older protocol, and
+     * its commit takes the other one's records with it. */
+    bool raised = view->client_version >= TXN_VERSION_EPOCH_BUMP;
+    bool repeated = (raised && view->epoch == request->producer_epoch + 1) || after_overflow;
     bool is_complete = view->status == TXN_COMPLETE_COMMIT || view->status == TXN_COMPLETE_ABORT;
     if (view->producer_id != request->producer_id && !after_overflow)
         return ERR_INVALID_PRODUCER_ID_MAPPING;

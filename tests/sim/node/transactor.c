@@ -110,8 +110,7 @@ static struct call *call_new(struct transactor *t, enum wire_api_key key, int fi
 /* ---- errors ----------------------------------------------------------------------------------
  */
 
-/* Other clients work in its cell. As in Kafka, the end of a transaction that has ended already, by
- * a timeout or by one of them, passes for a repetition and tells the epoch that came of it. */
+/* Other clients work in its cell. */
 static bool is_shared(const struct transactor *t)
 {
     return t->actor.world->cell_clients[t->cell] > 1;
@@ -586,7 +585,7 @@ static void ended(struct client *client, struct call *call)
     t->bump = false;
     if (t->is_new) {
         model_cell_given(model, t->cell, &t->before, r->producer_id, r->producer_epoch,
-                         t->sends > 1 || is_shared(t));
+                         t->sends > 1);
         t->producer_id = r->producer_id;
         t->epoch = r->producer_epoch;
         forget_sequences(t);
@@ -600,6 +599,10 @@ static void end(struct transactor *t)
 {
     struct call *call = call_new(t, WIRE_API_END_TXN, t->is_new ? 5 : 0, t->is_new ? 99 : 4);
     struct end_txn_request *body = body_new(call, &wire_end_txn_request);
+    if (world_watches(cell_of(t)->id, t->cell))
+        world_say("%s: %s of transaction %llu, producer %lld, epoch %d", t->actor.name,
+                  t->commits ? "commit" : "abort", (unsigned long long)t->txn,
+                  (long long)t->producer_id, t->epoch);
     body->transactional_id = id_of(t);
     body->producer_id = t->producer_id;
     body->producer_epoch = t->epoch;

@@ -53,6 +53,9 @@ void model_cell_given(struct model *model, int cell, const struct model_cell *be
                       int64_t producer_id, int32_t epoch, bool again)
 {
     struct model_cell *c = &model->cells[cell];
+    if (world_watches(c->id, cell))
+        world_say("%s: producer %lld, epoch %d%s", c->id, (long long)producer_id, epoch,
+                  again ? " (perhaps again)" : "");
     if (producer_id < 0 || epoch < 0)
         world_fail("%s: producer id %lld, epoch %d", c->id, (long long)producer_id, epoch);
     if (producer_id != c->producer_id) {

@@ -122,6 +122,24 @@ static void test_bumping(void **state)
     trace_free(t);
 }
 
+/* A fenced client of transaction.version 2, whose epoch is one behind, does not pass for one that
+ * repeats the end of another client's plain transaction. */
+static void test_plain_end_is_nobody_elses(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    init(t, "x");
+    init(t, "x");
+    add_version(t, "x", 1000, 1, "t", 0, 3, false);
+    end_v1(t, "x", 1000, 1, false);
+    markers_done(t);
+    end(t, "x", 1000, 0, false);
+    end_v1(t, "x", 1000, 1, false);
+    expect(t, "init 1000/0\ninit 1000/1\nadd NONE\nmarkers x abort 1000/1 epoch 5 v0 t-0\n"
+              "end NONE\nend PRODUCER_FENCED\nend NONE\n");
+    trace_free(t);
+}
+
 /* An abort of nothing: two records and no marker. */
 static void test_abort_without_partitions(void **state)
 {
@@ -230,7 +248,7 @@ int main(void)
         cmocka_unit_test(test_refused),       cmocka_unit_test(test_plain),
         cmocka_unit_test(test_bumping),       cmocka_unit_test(test_abort_without_partitions),
         cmocka_unit_test(test_exhausted),     cmocka_unit_test(test_exhausted_and_restarted),
-        cmocka_unit_test(test_failed_append),
+        cmocka_unit_test(test_failed_append), cmocka_unit_test(test_plain_end_is_nobody_elses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

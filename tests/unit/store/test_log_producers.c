@@ -186,6 +186,23 @@ static void idle_ones_are_forgotten(void **state)
     assert_int_equal(store_produce(f, 9, 0, 5, 1, false, 100, &a), ERR_NONE);
 }
 
+/* producer.id.expiration.ms is a limit of idempotence, as in Kafka: a batch whose answer was lost
+ * and that comes again after the clock passed it is stored twice. */
+static void a_forgotten_batch_is_stored_again(void **state)
+{
+    struct store_fixture *f = *state;
+    struct log_appended a;
+    f->options.config.producer_expiry_ms = 1000;
+    store_open(f);
+    assert_int_equal(store_produce(f, 9, 0, 0, 2, false, 100, &a), ERR_NONE);
+    assert_int_equal(store_produce(f, 9, 0, 0, 2, false, 100, &a), ERR_NONE);
+    assert_true(a.duplicate);
+    log_expire_producers(f->log, 5000);
+    assert_int_equal(store_produce(f, 9, 0, 0, 2, false, 100, &a), ERR_NONE);
+    assert_false(a.duplicate);
+    assert_int_equal(log_end(f->log), 4);
+}
+
 static void old_snapshots_go_with_their_segments(void **state)
 {
     struct store_fixture *f = *state;
@@ -218,6 +235,7 @@ int main(void)
         STORE_TEST(hidden_batches_still_count),
         STORE_TEST(an_open_transaction_outlives_its_beginning),
         STORE_TEST(idle_ones_are_forgotten),
+        STORE_TEST(a_forgotten_batch_is_stored_again),
         STORE_TEST(old_snapshots_go_with_their_segments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
