@@ -99,8 +99,10 @@ static enum err check(const struct request *request)
     bool names_cluster = body->cluster_id.data != NULL, names_node = body->node_id != -1;
     if (names_cluster != names_node)
         return ERR_INVALID_REQUEST;
-    if (names_cluster && (!slice_eq(body->cluster_id, request->context->cluster_id) ||
-                          body->node_id != request->context->node_id))
+    bool checks = request->listener != API_CONTROLLER; /* a controller does not look */
+    if (checks && names_cluster &&
+        (!slice_eq(body->cluster_id, request->context->cluster_id) ||
+         body->node_id != request->context->node_id))
         return ERR_REBOOTSTRAP_REQUIRED;
     return ERR_NONE;
 }

@@ -23,6 +23,11 @@ def versions(k):
                              "ClusterId": "wrong", "NodeId": 1}, "wrong cluster")
     k.ask("ApiVersions", 5, {"ClientSoftwareName": "t", "ClientSoftwareVersion": "1",
                              "ClusterId": None, "NodeId": 9}, "wrong node")
+    for cluster, node in (("wrong", 1), ("wrong", -1), (None, 9)):
+        answer = k.ask("ApiVersions", 5, {
+            "ClientSoftwareName": "t", "ClientSoftwareVersion": "1", "ClusterId": cluster,
+            "NodeId": node}, port=k.node.controller_port, keep=False)
+        k.keep(f"controller: cluster {cluster}, node {node}", answer["ErrorCode"])
     answer = k.ask("ApiVersions", 4, {"ClientSoftwareName": "t", "ClientSoftwareVersion": "1"},
                    port=k.node.controller_port, keep=False)
     k.keep("controller features", {f: answer.get(f) for f in (

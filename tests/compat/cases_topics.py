@@ -149,7 +149,9 @@ def configs(k):
             {"Name": n, "ConfigOperation": o, "Value": v} for n, o, v in changes]}], **more}
 
     def show(label, kind=2, name="cf-a"):
-        time.sleep(0.5 if kind == 4 else 0.1)  # Apache Kafka's broker sees the change a little later
+        # Apache Kafka's broker sees the change a little later: once it sees what came after it.
+        k.create("cf-after-" + label.replace(" ", "-").replace("'", "").replace("=", "."))
+        time.sleep(0.5 if kind == 4 else 0.1)
         answer = k.ask("DescribeConfigs", 4, describe(kind, name, IncludeSynonyms=True), keep=False)
         rows = answer["Results"][0]["Configs"] or []
         k.keep(f"configs after {label}", [r for r in rows if r["ConfigSource"] in (1, 2, 3, 7, 8)])
