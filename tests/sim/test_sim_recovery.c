@@ -74,10 +74,39 @@ static void dropped_segments_stay_away(void **state)
     }
 }
 
+/* With flush.messages=1 recovery flushes what it found. Without room for the checkpoint that goes
+ * with it the log opens all the same: its folder would go offline, for good. */
+static void a_full_disk_lets_a_flushing_log_open(void **state)
+{
+    (void)state;
+    for (int64_t room = 0; room <= 3 * 4096; room += 4096) {
+        struct sim *sim = sim_new(7);
+        struct sim_machine *m = sim_machine_new(sim, "a");
+        struct log_open_options options = {
+            .io = sim_machine_start(m), .path = "/t-0", .topic = SLICE_LIT("t")};
+        log_config_init(&options.config);
+        struct log *log;
+        assert_int_equal(log_open(&options, &log), ERR_NONE);
+        append(log, 5);
+        log_free(log);
+        sim_machine_kill(m);
+        options.io = sim_machine_start(m);
+        options.config.flush_messages = 1;
+        struct io_space space;
+        assert_int_equal(io_space(options.io, "/", &space), ERR_NONE);
+        sim_disk_set_space(m, space.total - space.free + room);
+        assert_int_equal(log_open(&options, &log), ERR_NONE);
+        assert_int_equal(log_end(log), 5);
+        log_free(log);
+        sim_free(sim);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dropped_segments_stay_away),
+        cmocka_unit_test(a_full_disk_lets_a_flushing_log_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
