@@ -56,13 +56,14 @@ static enum err delete_records_of(
     struct request *request, struct slice topic,
     const struct delete_records_request_delete_records_partition *from, int64_t *low)
 {
-    if (topic_name_is_internal(topic))
-        return ERR_INVALID_TOPIC_EXCEPTION;
     struct partition *partition;
     enum err err = held_find(request->context, topic, NULL, from->partition_index, &partition);
     if (err)
         return err;
-    err = partition_delete_records(partition, from->offset, low);
+    if (topic_name_is_internal(topic))
+        err = ERR_INVALID_TOPIC_EXCEPTION;
+    else
+        err = partition_delete_records(partition, from->offset, low);
     partition_unref(partition);
     return err;
 }

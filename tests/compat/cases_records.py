@@ -288,6 +288,9 @@ def offsets(k):
         k.each("DeleteRecords", delete(offset), f"to {offset}")
     k.each("DeleteRecords", delete(0, "o-none"), "unknown")
     k.each("DeleteRecords", delete(0, partition=3), "unknown partition")
+    k.coordinator("o-g")
+    for partition in (0, 99):
+        k.each("DeleteRecords", delete(0, "__consumer_offsets", partition), f"internal {partition}")
     k.create("o-compact", configs={"cleanup.policy": "compact"})
     k.each("DeleteRecords", delete(0, "o-compact"), "compacted")
     for what in (-1, -2, -3, -4):
