@@ -2,9 +2,9 @@
  * passed, the one whose dirty part is the largest share of it.
  *
  * Never cleaned are: the active segment, what lies at or above the last stable offset (and so the
- * high watermark), segments with records younger than min.compaction.lag.ms. Where one cleaning
- * ended the next begins; a log start that moved beyond that, or a log that ends before it, begins
- * at the log start again.
+ * high watermark), segments with records younger than min.compaction.lag.ms, and what recovery
+ * would still read after a crash. Where one cleaning ended the next begins; a log start that moved
+ * beyond that, or a log that ends before it, begins at the log start again.
  *
  * Called by the cleaner's tasks on workers; a log is looked at under its own lock. Answers to
  * Kafka's LogCleanerManager and LogToClean. */
