@@ -172,6 +172,7 @@ static void bring_up(struct world *world)
         node_life_start(world);
     }
     bool lossy = world->lossy;
+    sim_disk_set_slow(world->server, 0); /* reading everything has a limit of time */
     if (!world->faulty && (lossy || chance(world, 50)))
         scan(world, lossy || chance(world, 50));
 }
@@ -305,7 +306,7 @@ static void event_slow_disk(struct world *world)
             node_life_power_cut(world);
         else
             take_down_gently(world);
-        bring_up(world);
+        bring_up(world); /* and starts on it */
         run_for(world, between(world, 100, 3000));
     }
     sim_disk_set_slow(world->server, 0);
