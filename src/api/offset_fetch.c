@@ -20,8 +20,7 @@ static void ask(struct request *request,
 {
     const struct offset_fetch_request *body = request->body;
     struct coordinator_call call;
-    enum err err =
-        coordinators_enter(request->context->groups, group->group_id, request, &call);
+    enum err err = coordinators_enter(request->context->groups, group->group_id, request, &call);
     if (err) {
         coord_answer_offset_fetch(request->version, err, group, &request->arena, answer);
         return;
