@@ -11,6 +11,7 @@
 enum lock_class {
     LOCK_CONTROLLER = 1, /* controller and metadata log */
     LOCK_COORDINATOR,    /* a coordinator shard */
+    LOCK_CHECKPOINT,     /* the checkpoint files of one folder: workers alone, while they write */
     LOCK_TABLE,          /* partition table, connection tables */
     LOCK_PARTITION,      /* one partition and its log */
     LOCK_FUTURE,         /* the log that a partition gets in another folder */

@@ -61,6 +61,7 @@ static struct log_dir *new_dir(struct log_dirs *dirs, const char *path)
     dir->online = 1;
     dir->broker_epoch = -1;
     lock_init(&dir->lock, LOCK_LOG_DIR);
+    lock_init(&dir->checkpoint_lock, LOCK_CHECKPOINT);
     list_init(&dir->dirty);
     list_init(&dir->deletions);
     checkpoint_init(&dir->recovery_points);
@@ -82,6 +83,7 @@ static void free_dir(struct log_dir *dir)
     checkpoint_fini(&dir->watermarks);
     checkpoint_fini(&dir->cleaned);
     lock_fini(&dir->lock);
+    lock_fini(&dir->checkpoint_lock);
     mem_free(dir->path);
     mem_free(dir);
 }

@@ -50,8 +50,9 @@ struct log_dir {
     int32_t log_count;
     /* As found at start. */
     struct checkpoint recovery_points, log_starts, watermarks, cleaned;
-    uint32_t written_crc[3]; /* of the checkpoint texts last written */
-    uint32_t cleaned_crc;    /* ... of the cleaner's; under `lock` */
+    struct lock checkpoint_lock; /* while recovery, start and watermark checkpoints are written */
+    uint32_t written_crc[3];     /* of the checkpoint texts last written; checkpoint_lock */
+    uint32_t cleaned_crc;        /* ... of the cleaner's; under `lock` */
     int64_t next_recovery_ms, next_start_ms, next_watermark_ms, next_retention_ms, next_expiry_ms;
     struct loop_task failed_task;
     struct io_job job;

@@ -188,6 +188,7 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
     struct checkpoint checkpoints[CHECKPOINT_COUNT];
     for (int i = 0; i < CHECKPOINT_COUNT; i++)
         checkpoint_init(&checkpoints[i]);
+    lock_take(&dir->checkpoint_lock);
     each_log_at_once(dir, note, checkpoints);
     enum err err = ERR_NONE;
     for (int i = 0; i < CHECKPOINT_COUNT; i++) {
@@ -202,6 +203,7 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
     }
     if (!err && recovery)
         each_log_at_once(dir, note_saved, NULL);
+    lock_release(&dir->checkpoint_lock);
     /* A folder that is no longer there has failed as well. */
     return log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "write checkpoint");
 }

@@ -115,12 +115,44 @@ static void a_checkpoint_misses_no_log_while_others_go(void **state)
     dirs_end(&x);
 }
 
+static void *checkpoint_often(void *context)
+{
+    struct log_dir *dir = context;
+    enum err err = ERR_NONE;
+    for (int i = 0; !err && i < 200; i++)
+        err = log_dir_checkpoint(dir);
+    return (void *)(intptr_t)err;
+}
+
+/* The end of a move writes them while the folder's job does: they have one temporary name. */
+static void checkpoints_of_two_writers(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 1);
+    dirs_open(&x);
+    struct log *log = dirs_create(&x, "t", 0);
+    struct lock lock;
+    lock_init(&lock, LOCK_PARTITION);
+    log_attach(log, &lock);
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, checkpoint_often, log_dir_of(log)), 0);
+    assert_null(checkpoint_often(log_dir_of(log)));
+    void *err;
+    assert_int_equal(pthread_join(other, &err), 0);
+    assert_null(err);
+    assert_false(log_failed(log));
+    log_detach(log);
+    lock_fini(&lock);
+    dirs_end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(checkpoints_tell_where_logs_stand),
         STORE_TEST(run_by_themselves),
         STORE_TEST(a_checkpoint_misses_no_log_while_others_go),
+        STORE_TEST(checkpoints_of_two_writers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
