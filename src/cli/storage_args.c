@@ -14,23 +14,33 @@ static const struct option {
     enum kind kind;
     size_t offset; /* in struct storage_args */
     bool required;
+    const char *value, *text; /* for the help */
 } options[] = {
-    {"info", "config", 'c', TEXT, offsetof(struct storage_args, config), true},
-    {"format", "config", 'c', TEXT, offsetof(struct storage_args, config), true},
-    {"format", "cluster-id", 't', TEXT, offsetof(struct storage_args, cluster_id), true},
-    {"format", "add-scram", 'S', FLAG, offsetof(struct storage_args, scram), false},
+    {"info", "config", 'c', TEXT, offsetof(struct storage_args, config), true, "FILE",
+     "the server.properties of the node"},
+    {"format", "config", 'c', TEXT, offsetof(struct storage_args, config), true, "FILE",
+     "the server.properties of the node"},
+    {"format", "cluster-id", 't', TEXT, offsetof(struct storage_args, cluster_id), true, "ID",
+     "the same for all nodes of a cluster; `klamm storage random-uuid` makes one"},
+    {"format", "add-scram", 'S', FLAG, offsetof(struct storage_args, scram), false, NULL,
+     "not served yet"},
     {"format", "ignore-formatted", 'g', FLAG, offsetof(struct storage_args, ignore_formatted),
-     false},
-    {"format", "release-version", 'r', TEXT, offsetof(struct storage_args, release_version), false},
-    {"format", "feature", 'f', LIST, 0, false},
-    {"format", "standalone", 's', FLAG, offsetof(struct storage_args, standalone), false},
+     false, NULL, "leave folders alone that are formatted already"},
+    {"format", "release-version", 'r', TEXT, offsetof(struct storage_args, release_version), false,
+     "VERSION", "features as that release of Kafka has them (default: 4.4)"},
+    {"format", "feature", 'f', LIST, 0, false, "NAME=LEVEL",
+     "one feature's level; may be repeated"},
+    {"format", "standalone", 's', FLAG, offsetof(struct storage_args, standalone), false, NULL,
+     "this controller begins a quorum of its own"},
     {"format", "no-initial-controllers", 'N', FLAG,
-     offsetof(struct storage_args, no_initial_controllers), false},
+     offsetof(struct storage_args, no_initial_controllers), false, NULL,
+     "this node joins a quorum later"},
     {"format", "initial-controllers", 'I', TEXT, offsetof(struct storage_args, initial_controllers),
-     false},
+     false, "VOTERS", "the first quorum: ID@HOST:PORT:DIRECTORY, separated by commas"},
     {"version-mapping", "release-version", 'r', TEXT,
-     offsetof(struct storage_args, release_version), false},
-    {"feature-dependencies", "feature", 'f', LIST, 0, true},
+     offsetof(struct storage_args, release_version), false, "VERSION", "that release of Kafka"},
+    {"feature-dependencies", "feature", 'f', LIST, 0, true, "NAME=LEVEL",
+     "the feature asked about; may be repeated"},
 };
 
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
@@ -51,10 +61,16 @@ void storage_usage(const char *command, bool to_stderr)
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (strcmp(options[i].command, command) != 0)
             continue;
-        fprintf(out, "%s--%s%s%s", options[i].required ? " " : " [", options[i].name,
-                options[i].kind == FLAG ? "" : " VALUE", options[i].required ? "" : "]");
+        fprintf(out, "%s--%s%s%s%s", options[i].required ? " " : " [", options[i].name,
+                options[i].value ? " " : "", options[i].value ? options[i].value : "",
+                options[i].required ? "" : "]");
     }
     fprintf(out, "\n");
+    for (int i = 0; !to_stderr && i < OPTION_COUNT; i++) {
+        if (strcmp(options[i].command, command) == 0)
+            fprintf(out, "  -%c, --%-23s %-11s %s\n", options[i].letter, options[i].name,
+                    options[i].value ? options[i].value : "", options[i].text);
+    }
 }
 
 static bool refuse(const char *command, const char *text)

@@ -198,8 +198,9 @@ static enum err read_metas(struct log_dirs *dirs, char **ret_text)
         }
     }
     if (!err && !any) {
-        *ret_text = mem_printf("No meta.properties found in %s: format the folder first "
-                               "(klamm storage format).",
+        *ret_text = mem_printf("No meta.properties found in %s: format the folder first, as in "
+                               "klamm storage format --cluster-id $(klamm storage random-uuid) "
+                               "--standalone --config FILE (one that begins a cluster).",
                                dirs->dirs[0]->path);
         err = ERR_NOT_FOUND;
     }

@@ -94,8 +94,8 @@ static int32_t drop_oldest(struct log *log, uint32_t count, const char *why)
         count--;
     if (!count)
         return 0;
-    diag(DIAG_STORE, DIAG_INFO, "%s: %u segments below offset %lld are deleted: %s",
-         log->path->text, count, (long long)log->segments[count]->base, why);
+    diag(DIAG_STORE, DIAG_INFO, "%s: %u segment%s below offset %lld deleted: %s", log->path->text,
+         count, count == 1 ? "" : "s", (long long)log->segments[count]->base, why);
     if (keep_producers(log, count) || log_drop_segments(log, 0, count))
         return 0;
     move_start(log, log->segments[0]->base);
