@@ -72,7 +72,7 @@ static enum err take_aborted(struct cleaner_round *r, struct log *log)
     enum err err = ERR_NONE;
     for (uint32_t i = 0; i < log->segment_count && !err; i++) {
         struct segment *segment = log->segments[i];
-        err = log_load_aborted(log, segment);
+        err = log_check_aborted(log, segment);
         for (uint32_t at = 0; !err && at < segment->txn_count;) {
             struct txn_index_entry entries[CHUNK];
             uint32_t count = segment->txn_count - at < CHUNK ? segment->txn_count - at : CHUNK;

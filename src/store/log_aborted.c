@@ -52,6 +52,12 @@ enum err log_load_aborted(struct log *log, struct segment *segment)
     return err == ERR_CORRUPT ? mend(log, segment) : err;
 }
 
+enum err log_check_aborted(struct log *log, struct segment *segment)
+{
+    enum err err = txn_index_check(segment);
+    return err == ERR_CORRUPT ? mend(log, segment) : err;
+}
+
 /* ---- reading ----------------------------------------------------------------------------------
  */
 

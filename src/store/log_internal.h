@@ -146,6 +146,8 @@ enum err log_index_aborted(struct log *log, struct segment *segment,
                            const struct producer_changes *changes);
 /* txn_index_load; a damaged index is made again. */
 enum err log_load_aborted(struct log *log, struct segment *segment);
+/* The same, with a look at every entry: for who reads them all. */
+enum err log_check_aborted(struct log *log, struct segment *segment);
 
 /* ---- loading (log_recover.c) ------------------------------------------------------------------
  */

@@ -112,26 +112,8 @@ static void a_full_map_takes_several_rounds(void **state)
     dirs_end(&x);
 }
 
-static void undecided_transactions_are_left(void **state)
+static void abort_7(struct log *log)
 {
-    struct store_fixture *f = *state;
-    struct dirs_fixture x;
-    cleaner_begin(&x, f, 1);
-    struct log *log = dirs_create(&x, "t", 0);
-    keyed(log, "a=1 a=2", 1000);
-    assert_int_equal(log_roll(log), ERR_NONE);
-    struct builder_options txn = BUILDER_DEFAULTS;
-    txn.producer_id = 7;
-    txn.producer_epoch = 0;
-    txn.base_sequence = 0;
-    txn.transactional = true;
-    keyed_as(log, txn, "a=3", 1000);
-    assert_int_equal(log_roll(log), ERR_NONE);
-    keyed(log, "b=1", 1000);
-    assert_int_equal(log_roll(log), ERR_NONE);
-    assert_int_equal(clean(&x, NOW), 1);
-    assert_log(log, "1:a=2 | 2:a=3 | 3:b=1");
-    assert_int_equal(log->first_dirty, 2);
     struct control_end_txn marker = {.is_commit = false};
     struct buf batch;
     buf_init(&batch);
@@ -140,6 +122,34 @@ static void undecided_transactions_are_left(void **state)
     assert_int_equal(log_append(log, LOG_COORDINATOR, 0, buf_slice(&batch), &appended), ERR_NONE);
     buf_fini(&batch);
     log_set_high_watermark(log, log_end(log));
+}
+
+static struct builder_options txn_7(void)
+{
+    struct builder_options txn = BUILDER_DEFAULTS;
+    txn.producer_id = 7;
+    txn.producer_epoch = 0;
+    txn.base_sequence = 0;
+    txn.transactional = true;
+    return txn;
+}
+
+static void undecided_transactions_are_left(void **state)
+{
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    cleaner_begin(&x, f, 1);
+    struct log *log = dirs_create(&x, "t", 0);
+    keyed(log, "a=1 a=2", 1000);
+    assert_int_equal(log_roll(log), ERR_NONE);
+    keyed_as(log, txn_7(), "a=3", 1000);
+    assert_int_equal(log_roll(log), ERR_NONE);
+    keyed(log, "b=1", 1000);
+    assert_int_equal(log_roll(log), ERR_NONE);
+    assert_int_equal(clean(&x, NOW), 1);
+    assert_log(log, "1:a=2 | 2:a=3 | 3:b=1");
+    assert_int_equal(log->first_dirty, 2);
+    abort_7(log);
     /* The marker lies in the active segment, its index tells of the aborted data all the same. The
      * batch stays for its sequence. */
     assert_int_equal(clean(&x, NOW), 1);
@@ -263,6 +273,32 @@ static void a_damaged_log_is_left_alone(void **state)
     dirs_end(&x);
 }
 
+/* The batches tell what its transaction index told: no reason to give a log up. */
+static void a_damaged_transaction_index_is_made_again(void **state)
+{
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    cleaner_begin(&x, f, 1);
+    struct log *log = dirs_create(&x, "t", 0);
+    keyed(log, "a=1", 1000);
+    assert_int_equal(log_roll(log), ERR_NONE);
+    keyed_as(log, txn_7(), "a=2", 1000);
+    abort_7(log);
+    assert_int_equal(log_roll(log), ERR_NONE);
+    keyed(log, "b=1", 1000);
+    char path[200];
+    const char zeros[34] = {0};
+    snprintf(path, sizeof path, "%s/t-0/00000000000000000001.txnindex", x.paths[0]);
+    int fd;
+    assert_int_equal(io_open(f->io, path, IO_WRITE, &fd), ERR_NONE);
+    assert_int_equal(io_pwrite(f->io, fd, zeros, sizeof zeros, 0), ERR_NONE);
+    io_close(f->io, fd);
+    assert_int_equal(clean(&x, NOW), 1);
+    assert_false(log->uncleanable);
+    assert_log(log, "0:a=1 [1] 2:marker | 3:b=1");
+    dirs_end(&x);
+}
+
 static void a_full_disk_postpones(void **state)
 {
     struct store_fixture *f = *state;
@@ -364,6 +400,7 @@ int main(void)
         STORE_TEST(undecided_transactions_are_left),
         STORE_TEST(a_log_that_changes_meanwhile),
         STORE_TEST(a_damaged_log_is_left_alone),
+        STORE_TEST(a_damaged_transaction_index_is_made_again),
         STORE_TEST(a_full_disk_postpones),
         STORE_TEST(no_memory_postpones),
         STORE_TEST(large_batches),
