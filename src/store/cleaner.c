@@ -183,6 +183,12 @@ static void run_job(struct io_job *job)
 
 static void submit(struct task *task);
 
+/* One too many, and not within a round: it takes no memory for a new one. */
+static bool is_surplus(const struct task *task)
+{
+    return !task->round && task->index >= config_of(task->cleaner).threads;
+}
+
 static void job_done(struct io_job *job)
 {
     struct task *task = LIST_ITEM(job, struct task, job);
@@ -191,7 +197,7 @@ static void job_done(struct io_job *job)
     if (cleaner->stopping) {
         if (task->round)
             submit(task);
-    } else if (!task->round && task->index >= config_of(cleaner).threads) {
+    } else if (is_surplus(task)) {
         task->resting = true;
     } else if (task->wait_ns > 0) {
         loop_timer_set(cleaner->loop, &task->timer, io_mono_ns(cleaner->dirs->io) + task->wait_ns);
@@ -214,7 +220,10 @@ static void submit(struct task *task)
 
 static void timer_expired(struct loop_timer *timer)
 {
-    submit(LIST_ITEM(timer, struct task, timer));
+    struct task *task = LIST_ITEM(timer, struct task, timer);
+    task->resting = is_surplus(task);
+    if (!task->resting)
+        submit(task);
 }
 
 /* ---- on the loop ------------------------------------------------------------------------------

@@ -147,6 +147,40 @@ static void settings_change_at_run_time(void **state)
     dirs_end(&x);
 }
 
+/* A task that waited for its next look when it became one too many does not look. */
+static void a_task_too_many_begins_no_round(void **state)
+{
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    dirs_begin(&x, f, 1);
+    f->options.config.cleanup_compact = true;
+    f->options.config.dirty_ratio_min = 0;
+    x.options.cleaner.threads = 1;
+    x.options.cleaner.backoff_ms = 100;
+    dirs_open(&x);
+    log_dirs_start(x.dirs, x.loop);
+    usleep(50000); /* it has looked, and waits */
+    struct cleaner_config config = x.options.cleaner;
+    config.threads = 0;
+    log_dirs_configure_cleaner(x.dirs, &config);
+    struct log *log = dirs_create(&x, "t", 0);
+    struct lock lock;
+    lock_init(&lock, LOCK_PARTITION);
+    fill(log, 3);
+    log_attach(log, &lock);
+    usleep(200000);
+    lock_take(&lock);
+    assert_int_equal(log->first_dirty, -1);
+    lock_release(&lock);
+    config.threads = 1;
+    log_dirs_configure_cleaner(x.dirs, &config);
+    wait_cleaned(log, &lock, 9);
+    log_detach(log);
+    dirs_stop(&x);
+    lock_fini(&lock);
+    dirs_end(&x);
+}
+
 /* compact,delete: what is old goes between rounds; what lies below the log start goes with compact
  * alone, too. */
 static void compacted_logs_have_a_retention(void **state)
@@ -195,11 +229,9 @@ static void it_can_be_switched_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(logs_are_cleaned_in_the_background),
-        STORE_TEST(a_stop_ends_rounds_under_way),
-        STORE_TEST(settings_change_at_run_time),
-        STORE_TEST(compacted_logs_have_a_retention),
-        STORE_TEST(it_can_be_switched_off),
+        STORE_TEST(logs_are_cleaned_in_the_background), STORE_TEST(a_stop_ends_rounds_under_way),
+        STORE_TEST(settings_change_at_run_time),        STORE_TEST(a_task_too_many_begins_no_round),
+        STORE_TEST(compacted_logs_have_a_retention),    STORE_TEST(it_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
