@@ -7,7 +7,7 @@
  * and `done` runs at once. After a timeout the records stay: they may still be committed, as in
  * Kafka.
  *
- * Batches have producer id -1 and the machine's base sequence. */
+ * Batches have the machine's base sequence, and producer id -1 but for offsets in transactions. */
 #include "coord/shard.h"
 
 #include "base/ensure.h"

@@ -1,7 +1,7 @@
 /* Mutexes with a class. Locks are taken in the order of the classes below (a thread that holds one
  * of class N takes only higher ones); debug builds assert it. Held for memory work and one pwrite
- * at most. No callback runs with a partition lock held. In the simulator the same code runs on one
- * thread and never contends. */
+ * as a rule; docs/ARCHITECTURE.md names the exceptions. No callback runs with a partition lock
+ * held. In the simulator the same code runs on one thread and never contends. */
 #ifndef KLAMM_OS_LOCK_H
 #define KLAMM_OS_LOCK_H
 
@@ -12,7 +12,7 @@ enum lock_class {
     LOCK_CONTROLLER = 1, /* controller and metadata log */
     LOCK_COORDINATOR,    /* a coordinator shard */
     LOCK_CHECKPOINT,     /* the checkpoint files of one folder: workers alone, while they write */
-    LOCK_TABLE,          /* partition table, connection tables */
+    LOCK_TABLE,          /* partition table, table of logs, connection tables */
     LOCK_PARTITION,      /* one partition and its log */
     LOCK_FUTURE,         /* the log that a partition gets in another folder */
     LOCK_LOG_DIR,        /* one log folder */

@@ -3,8 +3,8 @@
  *
  * Locks: the table of logs, then the partition, then the future. The last step holds all three
  * while the last bytes are copied and two folders are renamed and synced: nothing can be appended
- * in between, and no crash can show a state that never was. That is the one place where a sync
- * is waited for under a partition's lock, once for each move, as in Kafka. */
+ * in between, and no crash can show a state that never was. The price, once for each move: whoever
+ * looks a log up in any folder waits for these syncs, too. */
 #include "base/ensure.h"
 #include "repl/partition_internal.h"
 #include "store/log_copy.h"

@@ -1,5 +1,6 @@
-/* Copying a log into another one, see the header. Called by repl/replica_move: prepare and finish
- * under the locks of the two logs, run on a worker.
+/* Copying a log into another one, see the header. Called by repl/replica_moves, and by
+ * repl/partition_move with both logs locked: prepare under the source's lock, run on a worker,
+ * finish under the target's.
  *
  * Entries of any magic are copied as they stand, below the log start as well, for as long as their
  * segment lives: what DeleteRecords hid still tells the last sequence of its producers. Each batch

@@ -1,5 +1,5 @@
 /* Logs that are filled in another folder to take the place of a partition's log there: made, found
- * at a start, and put in that place. repl/replica_move fills them. Answers to Kafka's future logs
+ * at a start, and put in that place. repl/replica_moves fills them. Answers to Kafka's future logs
  * (LogManager.replaceCurrentWithFutureLog), with two differences on purpose: the old folder gets
  * its -delete name first, and the disk hears of that before the new one gets its name. So a crash
  * never leaves two folders of one partition, which would stop the next start; what it may leave, a
