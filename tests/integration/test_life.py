@@ -172,6 +172,41 @@ def stops_at_any_moment():
                   time.monotonic() - began < 5, code)
 
 
+def learned(c):
+    """What a client learns of the cluster: brokers, leaders, coordinators, each with its error."""
+    answer = c.call("Metadata", 12, {"Topics": None})
+    partitions = sorted((t["Name"], p["PartitionIndex"], t["ErrorCode"], p["ErrorCode"],
+                         p["LeaderId"], tuple(p["IsrNodes"]))
+                        for t in answer["Topics"] for p in t["Partitions"])
+    found = [c.call("FindCoordinator", 4, {"KeyType": kind, "CoordinatorKeys": ["k"]})
+             ["Coordinators"] for kind in (0, 1)]
+    return answer["ClusterId"], answer["ControllerId"], answer["Brokers"], partitions, found
+
+
+def first_answers():
+    """Whoever is answered at all after a kill -9, by the first connection that opens, is told of
+    the same broker, leaders and coordinators as before. A client that were told of no broker, or
+    of no leader, would begin anew or wait for its next refresh."""
+    with Klamm() as node:
+        with connect(node.port) as c:
+            c.call("CreateTopics", 7, {"Topics": [{"Name": "t", "NumPartitions": 3,
+                                                   "ReplicationFactor": 1}]})
+            # The first question for a coordinator makes its topic.
+            wait_until(lambda: all(f[0]["ErrorCode"] == 0 for f in learned(c)[4]))
+            before = learned(c)
+            check("a client learns of everything", len(before[2]) == 1 and len(before[3]) == 13,
+                  before)
+        differ = []
+        for _ in range(5):
+            node.kill()
+            node.launch()
+            with connect(node.port) as c:
+                after = learned(c)
+            if after != before:
+                differ.append(after)
+        check("the first answers after a kill are those from before", not differ, differ[:1])
+
+
 def crowds():
     with Klamm(connections__max__idle__ms=1500) as node:
         for _ in range(1000):
@@ -314,7 +349,8 @@ def main():
     root = tempfile.mkdtemp(prefix="klamm-life-")
     for part, arguments in ((without_configuration, (root,)),
                             (never_formats_a_folder_with_logs, (root,)), (refusals, (root,)),
-                            (stops_at_any_moment, ()), (crowds, ()), (full_disk, ())):
+                            (stops_at_any_moment, ()), (first_answers, ()), (crowds, ()),
+                            (full_disk, ())):
         try:
             part(*arguments)
         except Exception as e:

@@ -343,11 +343,43 @@ def killed(node):
     check("kill: nothing aborted is read", not more, more[:5])
 
 
+def stood_still(node):
+    """Offsets in a transaction of a producer that stood still while its broker was killed and came
+    back. With its default metadata.recovery.strategy librdkafka 2.16 hangs here, with Apache Kafka
+    too: docs/OPERATIONS.md, Clients."""
+    create(node, "still")
+    one = Producer({"bootstrap.servers": node.bootstrap, "transactional.id": "still",
+                    "metadata.recovery.strategy": "none", **QUIET})
+    reader = Consumer({"bootstrap.servers": node.bootstrap, "group.id": "still", **QUIET})
+    one.init_transactions(60)
+
+    def copy(offset):
+        one.begin_transaction()
+        one.produce("still", str(offset))
+        one.send_offsets_to_transaction([TopicPartition("still", 0, offset)],
+                                        reader.consumer_group_metadata(), 30)
+        one.commit_transaction(30)
+
+    copy(1)
+    node.kill()
+    node.start()
+    time.sleep(3)  # it has its connections again before it needs them
+    thread = threading.Thread(target=attempt, args=(copy, 2), daemon=True)
+    thread.start()
+    thread.join(40)
+    check("stood still: the transaction after the restart comes to its end",
+          not thread.is_alive())
+    kept = reader.committed([TopicPartition("still", 0)], 30)[0].offset
+    check("stood still: its offset is there", kept == 2, kept)
+    check("stood still: its record too", read(node, "still") == [b"1", b"2"])
+    reader.close()
+
+
 def main():
     node = node_under_test(
         transaction__abort__timed__out__transaction__cleanup__interval__ms="200").start()
     try:
-        for part in (librdkafka, copies, aio, python, survives, killed):
+        for part in (librdkafka, copies, aio, python, survives, killed, stood_still):
             attempt(part, node)
     finally:
         node.clean()
