@@ -79,7 +79,7 @@ struct txn_view *txn_view_new(void)
     return view;
 }
 
-struct txn_view *txn_view_copy(const struct txn_view *view)
+static struct txn_view *copy_of(const struct txn_view *view)
 {
     struct txn_view *copy = mem_alloc(sizeof *copy);
     *copy = *view;
@@ -99,7 +99,7 @@ void txn_view_free(struct txn_view *view)
 /* What all transitions share: the copy remembers the producer id it comes from. */
 static struct txn_view *next_of(const struct txn_view *view, enum txn_status status, int64_t now_ms)
 {
-    struct txn_view *next = txn_view_copy(view);
+    struct txn_view *next = copy_of(view);
     next->status = status;
     next->producer_id_before = view->producer_id;
     next->update_ms = now_ms;

@@ -63,7 +63,6 @@ struct txn *txn_new(struct slice id);
 void txn_free(struct txn *txn);
 
 struct txn_view *txn_view_new(void); /* Empty, all ids and epochs none */
-struct txn_view *txn_view_copy(const struct txn_view *view);
 void txn_view_free(struct txn_view *view); /* accepts NULL */
 
 /* A record of it is appended and not committed: no other may follow yet. */
