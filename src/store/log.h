@@ -100,8 +100,11 @@ enum err log_close(struct log *log, bool sync);
  * handed out stay valid. Accepts NULL. */
 void log_free(struct log *log);
 
-/* Tells the lock that covers the log. From now on the background jobs of its log_dirs see it. */
+/* Tells the lock that covers the log: the background jobs of its log_dirs, which see the log before
+ * as well, take it from now on. Call it with no lock held (it takes a LOCK_TABLE lock). */
 void log_attach(struct log *log, struct lock *lock);
+/* Tells another lock, with log_dirs_lock and both locks held. */
+void log_reattach(struct log *log, struct lock *lock);
 /* Ends that; on return no background job uses the log or its lock. Call it with no lock held
  * (it takes a LOCK_TABLE lock), before log_free and before the lock goes. */
 void log_detach(struct log *log);

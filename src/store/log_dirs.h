@@ -98,7 +98,8 @@ void log_dirs_stop(struct log_dirs *dirs, struct loop *loop, struct log_dirs_sto
 
 /* ---- logs ----------------------------------------------------------------------------------- */
 
-/* NULL when there is none. The log stays valid until log_dirs_delete or log_dirs_free. */
+/* NULL when there is none. The log stays valid until log_dirs_delete, log_dirs_discard
+ * or log_dirs_free. */
 struct log *log_dirs_get(struct log_dirs *dirs, struct slice topic, int32_t partition);
 
 /* Wishes that the log, if it is made without a folder being named, be made in `dir`. Forgotten once

@@ -1,7 +1,8 @@
 /* The table of a node's logs: finding, creating, deleting, walking; attaching a log to the lock of
  * its partition. The table's lock (LOCK_TABLE) covers it, and also each log's `lock` pointer: a
- * background job holds it until it has taken the log's own lock. log_detach takes the pointer away
- * under it and then waits for that lock once, so that on return no job is in the log. */
+ * background job holds it until it has taken the log's own lock, and throughout in a log that has
+ * none. log_attach gives the pointer under it; log_detach takes it away under it and then waits for
+ * that lock once. So on return from either no job is in the log without the lock that counts. */
 #include "store/log_dirs_internal.h"
 
 #include "base/ensure.h"
@@ -19,6 +20,17 @@ static struct slice name_of(struct slice topic, int32_t partition, char text[NAM
 }
 
 void log_attach(struct log *log, struct lock *lock)
+{
+    struct log_dirs *dirs = log->dir ? log->dir->dirs : NULL;
+    /* Waits for a job that is in the log, which has only this lock to keep others out. */
+    if (dirs)
+        lock_take(&dirs->table_lock);
+    log_reattach(log, lock);
+    if (dirs)
+        lock_release(&dirs->table_lock);
+}
+
+void log_reattach(struct log *log, struct lock *lock)
 {
     __atomic_store_n(&log->lock, lock, __ATOMIC_RELEASE);
 }

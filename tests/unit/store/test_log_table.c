@@ -60,6 +60,41 @@ static void detached_logs_are_left_alone(void **state)
     dirs_end(&x);
 }
 
+struct attaching {
+    struct log *log;
+    struct lock lock;
+    uint32_t done;
+};
+
+static void *attach(void *context)
+{
+    struct attaching *a = context;
+    log_attach(a->log, &a->lock);
+    __atomic_store_n(&a->done, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* A job that came into the log while it had no lock of its own holds the table's. */
+static void attaching_waits_for_a_job_in_the_log(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 1);
+    dirs_open(&x);
+    struct attaching a = {.log = dirs_create(&x, "t", 0)};
+    lock_init(&a.lock, LOCK_PARTITION);
+    pthread_t thread;
+    log_dirs_lock(x.dirs);
+    assert_int_equal(pthread_create(&thread, NULL, attach, &a), 0);
+    usleep(20000);
+    assert_false(__atomic_load_n(&a.done, __ATOMIC_ACQUIRE));
+    log_dirs_unlock(x.dirs);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(a.done);
+    log_detach(a.log);
+    lock_fini(&a.lock);
+    dirs_end(&x);
+}
+
 static void long_names_are_cut(void **state)
 {
     struct dirs_fixture x;
@@ -76,9 +111,8 @@ static void long_names_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(logs_spread_over_folders),
-        STORE_TEST(wishes_come_true),
-        STORE_TEST(detached_logs_are_left_alone),
+        STORE_TEST(logs_spread_over_folders),     STORE_TEST(wishes_come_true),
+        STORE_TEST(detached_logs_are_left_alone), STORE_TEST(attaching_waits_for_a_job_in_the_log),
         STORE_TEST(long_names_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
