@@ -62,7 +62,7 @@ int txn_status_of(struct slice name);
 struct txn *txn_new(struct slice id);
 void txn_free(struct txn *txn);
 
-struct txn_view *txn_view_new(void); /* Empty, all ids and epochs none */
+struct txn_view *txn_view_new(void);       /* Empty, all ids and epochs none */
 void txn_view_free(struct txn_view *view); /* accepts NULL */
 
 /* A record of it is appended and not committed: no other may follow yet. */

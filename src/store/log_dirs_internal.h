@@ -1,6 +1,6 @@
 /* The inside of the log folders, shared by the log_dir*.c files; nobody else includes it.
  *
- * Locks: `table_lock` (LOCK_TABLE) covers the table of logs and `lock` pointers of attached logs: a
+ * Locks: `table_lock` (LOCK_TABLE) covers the table of logs and the `lock` pointers of logs: a
  * background job holds it from finding a log until it has taken that log's own lock. `lock`
  * (LOCK_LOG_DIR) covers a folder's lists. Flags read by every append are atomics. */
 #ifndef KLAMM_STORE_LOG_DIRS_INTERNAL_H
@@ -52,7 +52,7 @@ struct log_dir {
     struct checkpoint recovery_points, log_starts, watermarks, cleaned;
     struct lock checkpoint_lock; /* while recovery, start and watermark checkpoints are written */
     uint32_t written_crc[3];     /* of the checkpoint texts last written; checkpoint_lock */
-    uint32_t cleaned_crc;        /* ... of the cleaner's; under `lock` */
+    uint32_t cleaned_crc;        /* ... of the cleaner's, which one task at a time writes */
     int64_t next_recovery_ms, next_start_ms, next_watermark_ms, next_retention_ms, next_expiry_ms;
     struct loop_task failed_task;
     struct io_job job;
