@@ -8,6 +8,7 @@
 #include "api/request.h"
 #include "api/txn_markers.h"
 #include "base/map.h"
+#include "record/batch.h"
 #include "wire/api.h"
 #include "wire_write_txn_markers.h"
 
@@ -128,6 +129,25 @@ static void prepare(struct request *request,
     }
 }
 
+/* A batch of nobody is not a marker: no log may get one. */
+static bool names_producers(const struct write_txn_markers_request *body)
+{
+    for (int32_t m = 0; m < body->markers_count; m++) {
+        if (body->markers[m].producer_id == BATCH_NO_PRODUCER_ID ||
+            body->markers[m].producer_epoch == BATCH_NO_PRODUCER_EPOCH)
+            return false;
+    }
+    return true;
+}
+
+/* Kafka fails at such a marker, which answers all of the request. */
+static void refuse(struct txn_markers *markers)
+{
+    for (int32_t i = 0; i < markers->count; i++)
+        markers->items[i].err = ERR_UNKNOWN_SERVER_ERROR;
+    written(markers);
+}
+
 static void write_txn_markers(struct request *request)
 {
     const struct write_txn_markers_request *body = request->body;
@@ -136,10 +156,14 @@ static void write_txn_markers(struct request *request)
     state->writes =
         arena_array(&request->arena, (size_t)body->markers_count, sizeof *state->writes);
     atomic_init(&state->pending, body->markers_count + 1);
+    bool valid = names_producers(body);
     for (int32_t m = 0; m < body->markers_count; m++) {
         state->writes[m].owner = state;
         prepare(request, &body->markers[m], &state->writes[m].markers);
-        txn_markers_write(&state->writes[m].markers);
+        if (valid)
+            txn_markers_write(&state->writes[m].markers);
+        else
+            refuse(&state->writes[m].markers);
     }
     finish_one(state);
 }

@@ -78,22 +78,32 @@ void coord_transactions_list_begin(const struct list_transactions_request *reque
     response->unknown_state_filters_count = count;
 }
 
+/* The states asked for as bits: filters may be many more than states. */
+static unsigned states_of(const struct list_transactions_request *request)
+{
+    unsigned all = (1U << TXN_STATUS_COUNT) - 1;
+    unsigned states = request->state_filters_count <= 0 ? all : 0;
+    for (int32_t i = 0; i < request->state_filters_count && states != all; i++) {
+        int status = txn_status_of(request->state_filters[i]);
+        states |= status < 0 ? 0 : 1U << status;
+    }
+    return states;
+}
+
 static bool matches(const struct txn *txn, const struct list_transactions_request *request,
-                    struct pattern *pattern, int64_t now_ms)
+                    unsigned states, struct pattern *pattern, int64_t now_ms)
 {
     const struct txn_view *view = txn->view;
+    if (!(states & 1U << view->status))
+        return false;
     bool by_producer = request->producer_id_filters_count <= 0;
     for (int32_t i = 0; !by_producer && i < request->producer_id_filters_count; i++)
         by_producer = request->producer_id_filters[i] == view->producer_id;
-    bool by_state = request->state_filters_count <= 0;
-    for (int32_t i = 0; !by_state && i < request->state_filters_count; i++)
-        by_state = slice_eq_str(request->state_filters[i], txn_status_name(view->status));
     int64_t age_ms;
     bool by_duration =
         request->duration_filter < 0 || (!__builtin_sub_overflow(now_ms, view->start_ms, &age_ms) &&
                                          age_ms > request->duration_filter);
-    return by_producer && by_state && by_duration &&
-           (!pattern || pattern_matches(pattern, txn->id));
+    return by_producer && by_duration && (!pattern || pattern_matches(pattern, txn->id));
 }
 
 /* One more at the end. There is room up to the next power of two: whatever the number of shards, an
@@ -127,9 +137,10 @@ void coord_transactions_list(const struct coord_shard *shard, const struct coord
     if (err || response->error_code)
         return;
     const struct map *txns = &shard_txns(shard)->txns;
+    unsigned states = map_count(txns) ? states_of(request) : 0;
     for (size_t i = 0; i < map_count(txns); i++) {
         const struct txn *txn = map_at(txns, i);
-        if (!txn->view || !matches(txn, request, pattern, event->wall_ms))
+        if (!txn->view || !matches(txn, request, states, pattern, event->wall_ms))
             continue;
         struct list_transactions_response_transaction_state *item = add_item(response, arena);
         item->transactional_id = arena_dup(arena, txn->id);

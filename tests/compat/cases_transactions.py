@@ -445,6 +445,8 @@ def markers(k):
         write("a producer that nobody knows", version, (1 << 40, 3, True, 0, 0, both))
         write("a later coordinator", version, ((1 << 40) + version, 3, False, 9, 0, both))
         write("an earlier coordinator", version, ((1 << 40) + version, 3, False, 8, 0, both))
+        write("nobody's", version, (-1, 3, True, 0, 0, both))
+        write("no epoch", version, (77, -1, True, 0, 0, both))
         write("an older epoch", version, ((1 << 40) + version, 2, False, 9, 0, both))
         write("a later epoch", version, ((1 << 40) + version, 7, True, 9, 0, both))
         write("two", version, ((1 << 40) + 5, 1, True, 0, 0, [("t-m", (1,))]),

@@ -483,6 +483,8 @@ def markers(t):
     check("a producer that nobody knows", write_marker(t, 4242424, 0, True, "mark", 1) == 0)
     check("a higher coordinator epoch, then the lower", [write_marker(
         t, 4242424, 0, True, "mark", 1, coordinator_epoch=e) for e in (5, 4)] == [0, 52])
+    check("nobody's", [write_marker(t, pid, epoch, True, topic, 1) for pid, epoch in (
+        (-1, 0), (77, -1)) for topic in ("mark", "__consumer_offsets")] == [-1] * 4)
     kinds = [marker(h, r) for _, h, r in t.batches("mark", partition=1)]
     check("what is in the log", kinds == ["commit", "commit"], kinds)
     answer = t.call("WriteTxnMarkers", 1, {"Markers": [
