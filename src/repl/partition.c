@@ -7,7 +7,9 @@
  * Flushing (flush.messages, flush.ms): one flush at a time. Its job prepares under the lock, runs
  * on a worker without it, and ends under it again, moving the high watermark where flush.messages=1
  * held it back; what was appended meanwhile goes with the next one (group commit). The job holds a
- * reference to the partition. A flush that fails takes the folder offline in store. */
+ * reference to the partition. A flush that fails takes the folder offline in store, but for a full
+ * disk: then the folder's background job flushes once there is room, and tells partition_flushed.
+ */
 #include "repl/partition.h"
 
 #include "base/buf.h"
@@ -31,8 +33,10 @@ struct partition *partition_new(struct io *io, struct slice topic, const struct 
     partition->leader_id = partition->leader_epoch = partition->partition_epoch = -1;
     partition->config = *config;
     watch_set_init(&partition->watches);
-    if (log)
+    if (log) {
+        log_on_flushed(log, partition_flushed, partition);
         log_attach(log, &partition->lock);
+    }
     return partition;
 }
 
@@ -170,6 +174,18 @@ struct log *partition_take_log(struct partition *partition, enum err error)
 
 /* ---- flush ---- */
 
+void partition_flushed(void *context)
+{
+    struct partition *partition = context;
+    struct list woken;
+    list_init(&woken);
+    lock_take(&partition->lock);
+    if (partition->log && partition->leading)
+        advance(partition, &woken);
+    lock_release(&partition->lock);
+    parked_post(&woken);
+}
+
 static void flush_run(struct io_job *job)
 {
     struct partition *partition = LIST_ITEM(job, struct partition, flush_job);
@@ -241,8 +257,7 @@ enum err partition_append(struct partition *partition, struct partition_append *
             &(struct log_txn){.guard = append->guard, .version = append->transaction_version},
             &append->appended);
     if (!err) {
-        /* A repeat, too: the flush of the first one may have failed on a full disk, or been made up
-         * for by the folder's background job, which moves no high watermark. */
+        /* A repeat, too: the flush of the first one may have failed on a full disk. */
         if (!append->appended.duplicate)
             watch_moved(&partition->watches, WATCH_LEO, log_end(partition->log),
                         (int64_t)append->batches.size, &woken);

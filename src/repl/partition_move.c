@@ -133,6 +133,7 @@ static enum err replace(struct partition *partition, struct log_dirs *dirs, stru
     if (err)
         return err;
     log_copy_take_over(future, partition->log);
+    log_on_flushed(future, partition_flushed, partition);
     log_reattach(future, &partition->lock);
     partition->log = future;
     partition->future = NULL;

@@ -105,7 +105,12 @@ void log_free(struct log *log);
 void log_attach(struct log *log, struct lock *lock);
 /* Tells another lock, with log_dirs_lock and both locks held. */
 void log_reattach(struct log *log, struct lock *lock);
-/* Ends that; on return no background job uses the log or its lock. Call it with no lock held
+/* Who is told when a background job has flushed the log: with flush.messages=1 the high watermark
+ * follows the recovery point, and the holder's own flush may have failed on a full disk. `flushed`
+ * runs on a worker with a LOCK_TABLE lock held and not the log's. Set it before log_attach, or with
+ * log_dirs_lock held; log_detach ends it. */
+void log_on_flushed(struct log *log, void (*flushed)(void *context), void *context);
+/* Ends both; on return no background job uses the log or its lock. Call it with no lock held
  * (it takes a LOCK_TABLE lock), before log_free and before the lock goes. */
 void log_detach(struct log *log);
 

@@ -132,6 +132,8 @@ static void finish_flush(struct log_dir *dir, struct flush_pick *p)
             log_dir_mark_dirty(dir, log);
         if (lock)
             lock_release(lock);
+        if (!err && lock && log->flushed)
+            log->flushed(log->flushed_context);
     }
     lock_release(&dirs->table_lock);
     mem_free(p->name);

@@ -22,8 +22,10 @@ struct log_recent {
 
 struct log {
     struct io *io;
-    struct log_dir *dir; /* NULL: stands alone */
-    struct lock *lock;   /* of the holder; NULL: detached */
+    struct log_dir *dir;            /* NULL: stands alone */
+    struct lock *lock;              /* of the holder; NULL: detached */
+    void (*flushed)(void *context); /* table lock; NULL: nobody is told */
+    void *flushed_context;
     struct log_path *path;
     struct file_cache *cache;
     char *topic;

@@ -35,6 +35,12 @@ void log_reattach(struct log *log, struct lock *lock)
     __atomic_store_n(&log->lock, lock, __ATOMIC_RELEASE);
 }
 
+void log_on_flushed(struct log *log, void (*flushed)(void *context), void *context)
+{
+    log->flushed = flushed;
+    log->flushed_context = context;
+}
+
 void log_detach(struct log *log)
 {
     if (!log->dir) {
@@ -43,6 +49,7 @@ void log_detach(struct log *log)
     }
     struct log_dirs *dirs = log->dir->dirs;
     lock_take(&dirs->table_lock);
+    log->flushed = NULL;
     struct lock *lock = log->lock;
     __atomic_store_n(&log->lock, NULL, __ATOMIC_RELEASE);
     lock_release(&dirs->table_lock);

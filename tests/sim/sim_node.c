@@ -31,18 +31,19 @@ static const uint64_t fixed_seeds[] = {
     5,   /* with flush.messages=1 a power cut took a new partition's folder */
     3,   /* after a restart, logs had the settings of no topic */
     217, /* the file cache alone took all descriptors */
-    10056,  /* partitions of a folder that failed at the start were made anew elsewhere */
-    10171,  /* NOT_LEADER_OR_FOLLOWER could not be encoded for Produce below v10 */
-    101106, /* of two batches without an answer at a stop, the first was refused after it */
-    103107, /* a flush failed on a full disk, and a repeat waited for ever for the watermark */
-    200990, /* DeleteRecords hid batches behind the newest snapshot; a crash forgot their producer
-             */
-    4211,   /* a transaction that began below the log start was forgotten without a snapshot */
-    300365, /* a segment that recovery had dropped was there again after the next power cut */
-    400241, /* recovery read what was cleaned: the marker was gone, its transaction open again */
-    700133, /* a fenced client got the epoch of another one, and committed its records */
-    4034,   4068, 4123, 5115, 400056, 400136, 400215, 500174, 600091, 1,   2,
-    4,      6,    7,    8,    100,    110,    120,    200,    210,    220, 230,
+    10056,   /* partitions of a folder that failed at the start were made anew elsewhere */
+    10171,   /* NOT_LEADER_OR_FOLLOWER could not be encoded for Produce below v10 */
+    101106,  /* of two batches without an answer at a stop, the first was refused after it */
+    103107,  /* a flush failed on a full disk, and a repeat waited for ever for the watermark */
+    200990,  /* DeleteRecords hid batches behind the newest snapshot; a crash forgot their producer
+              */
+    4211,    /* a transaction that began below the log start was forgotten without a snapshot */
+    300365,  /* a segment that recovery had dropped was there again after the next power cut */
+    400241,  /* recovery read what was cleaned: the marker was gone, its transaction open again */
+    700133,  /* a fenced client got the epoch of another one, and committed its records */
+    2000922, /* a flush that a full disk refused was made up for, and nobody moved the watermark */
+    4034,    4068, 4123, 5115, 400056, 400136, 400215, 500174, 600091, 1,   2,
+    4,       6,    7,    8,    100,    110,    120,    200,    210,    220, 230,
 };
 
 struct options {

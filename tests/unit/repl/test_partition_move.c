@@ -123,13 +123,45 @@ static void histories_are_compared(void **state)
     moves_end(&f);
 }
 
+/* flush.messages=1, and the partition's own flush failed on a full disk: the high watermark follows
+ * when the folder's job has flushed, though nobody appends any more; in the new folder, too. */
+static void the_job_moves_the_watermark(void **state)
+{
+    struct moves_fixture f;
+    moves_start(&f, state);
+    f.config.flush_messages = 1; /* the log does not know: no append flushes */
+    lock_take(&f.partition->lock);
+    struct log_config log_config = *log_config_of(f.partition->log);
+    lock_release(&f.partition->lock);
+    partition_set_config(f.partition, &f.config, &log_config);
+    struct partition_ends ends;
+    assert_int_equal(moves_append(&f, 0, 5, 100), ERR_NONE);
+    assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
+    assert_int_equal(ends.high_watermark, 0);
+    log_dirs_run_now(f.x.dirs, 0);
+    assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
+    assert_int_equal(ends.high_watermark, 5);
+
+    struct future future;
+    make(&f, &future);
+    assert_int_equal(copy_piece(&f, &future, 1 << 20), ERR_NONE);
+    struct log *replaced;
+    assert_int_equal(partition_replace_log(f.partition, f.x.dirs, future.log, &replaced), ERR_NONE);
+    log_dirs_discard(f.x.dirs, replaced);
+    assert_int_equal(moves_append(&f, 5, 2, 100), ERR_NONE);
+    log_dirs_run_now(f.x.dirs, 0);
+    assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
+    assert_int_equal(ends.high_watermark, 7);
+    lock_fini(&future.lock);
+    moves_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(the_future_takes_the_place),
-        STORE_TEST(too_much_is_missing),
-        STORE_TEST(a_cancelled_future_takes_no_place),
-        STORE_TEST(histories_are_compared),
+        STORE_TEST(the_future_takes_the_place),        STORE_TEST(too_much_is_missing),
+        STORE_TEST(a_cancelled_future_takes_no_place), STORE_TEST(histories_are_compared),
+        STORE_TEST(the_job_moves_the_watermark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
