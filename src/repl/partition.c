@@ -64,8 +64,8 @@ static int64_t watermark_bound(const struct partition *partition)
 {
     int64_t bound =
         partition->isr_count <= 1 ? log_end(partition->log) : log_high_watermark(partition->log);
-    if (partition->config.flush_messages == 1 && log_recovery_point(partition->log) < bound)
-        bound = log_recovery_point(partition->log);
+    if (partition->config.flush_messages == 1 && log_durable_end(partition->log) < bound)
+        bound = log_durable_end(partition->log);
     /* What was shown once stays visible, also when flush.messages was set to 1 only now. */
     if (bound < log_high_watermark(partition->log))
         bound = log_high_watermark(partition->log);

@@ -46,8 +46,30 @@ void log_config_init(struct log_config *config)
 
 static int64_t serial_last;
 
+/* The bytes alone: syncing needs no room. */
+static enum err sync_recovered(struct log *log)
+{
+    enum err err = ERR_NONE;
+    for (uint32_t i = log_segment_index(log, log->recovery_point); i < log->segment_count; i++) {
+        struct log_file *file = &log->segments[i]->files[SEGMENT_LOG];
+        int fd;
+        err = log_file_pin(file, false, &fd);
+        if (err)
+            return err;
+        err = io_fdatasync(log->io, fd);
+        log_file_unpin(file);
+        if (err)
+            return err;
+    }
+    err = log_path_sync_names(log->path, log->io, log->folder_created);
+    if (!err)
+        log->synced_end = log->end;
+    return err;
+}
+
 /* With flush.messages=1 the high watermark waits for the flush, also for what recovery found: it
- * was acknowledged, and must be readable at once. */
+ * was acknowledged, and must be readable at once, by a coordinator that loads its state, say. On a
+ * full disk, too: there the folder's job moves the recovery point once there is room. */
 static enum err flush_recovered(struct log *log)
 {
     enum err err = ERR_NONE;
@@ -57,7 +79,7 @@ static enum err flush_recovered(struct log *log)
         log_flush_run(&flush);
         err = log_flush_finish(log, &flush);
     }
-    return err == ERR_DISK_FULL ? ERR_NONE : err; /* the folder's job flushes once there is room */
+    return err == ERR_DISK_FULL ? sync_recovered(log) : err;
 }
 
 enum err log_open(const struct log_open_options *options, struct log **ret_log)
@@ -273,6 +295,11 @@ int64_t log_high_watermark(const struct log *log)
 int64_t log_recovery_point(const struct log *log)
 {
     return log->recovery_point;
+}
+
+int64_t log_durable_end(const struct log *log)
+{
+    return log->synced_end > log->recovery_point ? log->synced_end : log->recovery_point;
 }
 
 int64_t log_last_stable(const struct log *log)

@@ -138,6 +138,9 @@ int64_t log_base(const struct log *log);  /* of the oldest segment, at or below 
 int64_t log_high_watermark(const struct log *log);
 /* First offset not known to be flushed. */
 int64_t log_recovery_point(const struct log *log);
+/* All before it survives a power cut. Above the recovery point after a start on a disk with no room
+ * for the leader epochs, which go with that: then the next start recovers from there once more. */
+int64_t log_durable_end(const struct log *log);
 /* min(first offset of the oldest open or not yet replicated transaction, HW). */
 int64_t log_last_stable(const struct log *log);
 int64_t log_size(const struct log *log); /* bytes of all segments' .log files */

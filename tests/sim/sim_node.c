@@ -41,6 +41,8 @@ static const uint64_t fixed_seeds[] = {
     300365,  /* a segment that recovery had dropped was there again after the next power cut */
     400241,  /* recovery read what was cleaned: the marker was gone, its transaction open again */
     700133,  /* a fenced client got the epoch of another one, and committed its records */
+    3001097, /* on a full disk a start showed less than was acknowledged; a coordinator loaded just
+                that */
     2000922, /* a flush that a full disk refused was made up for, and nobody moved the watermark */
     4034,    4068, 4123, 5115, 400056, 400136, 400215, 500174, 600091, 1,   2,
     4,       6,    7,    8,    100,    110,    120,    200,    210,    220, 230,

@@ -97,6 +97,13 @@ static void a_full_disk_lets_a_flushing_log_open(void **state)
         sim_disk_set_space(m, space.total - space.free + room);
         assert_int_equal(log_open(&options, &log), ERR_NONE);
         assert_int_equal(log_end(log), 5);
+        assert_int_equal(log_durable_end(log), 5); /* what may be shown */
+        log_free(log);
+        assert_int_equal(io_sync_dir(options.io, "/"), ERR_NONE); /* as log_dirs_load does */
+        sim_machine_power_cut(m);
+        options.io = sim_machine_start(m);
+        assert_int_equal(log_open(&options, &log), ERR_NONE);
+        assert_int_equal(log_end(log), 5);
         log_free(log);
         sim_free(sim);
     }
