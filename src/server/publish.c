@@ -77,7 +77,7 @@ static void tell_threads(const struct config *before, const struct config *confi
             diag(DIAG_SERVER, DIAG_WARN,
                  "%s=%lld is stored and shown, but this node keeps the threads that it started "
                  "with; set it in the properties file and restart",
-                 conf_key(CONF_KIND_BROKER, keys[i])->name, (long long)value);
+                 conf_key(CONF_KIND_BROKER, (int)keys[i])->name, (long long)value);
     }
 }
 
