@@ -5,6 +5,7 @@
  * thread, and the last one answers. Results stand under the id of their producer, once for each. */
 #include "api/context.h"
 #include "api/families.h"
+#include "api/held.h"
 #include "api/request.h"
 #include "api/txn_markers.h"
 #include "base/map.h"
@@ -140,12 +141,33 @@ static bool names_producers(const struct write_txn_markers_request *body)
     return true;
 }
 
-/* Kafka fails at such a marker, which answers all of the request. */
-static void refuse(struct txn_markers *markers)
+static enum err find(const struct txn_markers *markers, const struct txn_markers_item *item)
 {
-    for (int32_t i = 0; i < markers->count; i++)
-        markers->items[i].err = ERR_UNKNOWN_SERVER_ERROR;
-    written(markers);
+    struct partition *partition;
+    enum err err = held_find(markers->context, item->topic, NULL, item->index, &partition);
+    if (!err)
+        partition_unref(partition);
+    return err;
+}
+
+/* Kafka fails when it would write such a marker, which answers all of the request; where there is
+ * no partition to write to it says just that. */
+static void refuse(struct marker_request *state, int32_t count)
+{
+    bool fails = false;
+    for (int32_t m = 0; m < count; m++) {
+        struct txn_markers *markers = &state->writes[m].markers;
+        for (int32_t i = 0; i < markers->count; i++) {
+            markers->items[i].err = find(markers, &markers->items[i]);
+            fails = fails || !markers->items[i].err;
+        }
+    }
+    for (int32_t m = 0; m < count; m++) {
+        struct txn_markers *markers = &state->writes[m].markers;
+        for (int32_t i = 0; fails && i < markers->count; i++)
+            markers->items[i].err = ERR_UNKNOWN_SERVER_ERROR;
+        written(markers);
+    }
 }
 
 static void write_txn_markers(struct request *request)
@@ -156,15 +178,15 @@ static void write_txn_markers(struct request *request)
     state->writes =
         arena_array(&request->arena, (size_t)body->markers_count, sizeof *state->writes);
     atomic_init(&state->pending, body->markers_count + 1);
-    bool valid = names_producers(body);
     for (int32_t m = 0; m < body->markers_count; m++) {
         state->writes[m].owner = state;
         prepare(request, &body->markers[m], &state->writes[m].markers);
-        if (valid)
-            txn_markers_write(&state->writes[m].markers);
-        else
-            refuse(&state->writes[m].markers);
     }
+    if (!names_producers(body))
+        refuse(state, body->markers_count);
+    else
+        for (int32_t m = 0; m < body->markers_count; m++)
+            txn_markers_write(&state->writes[m].markers);
     finish_one(state);
 }
 

@@ -206,6 +206,7 @@ def expiry(k):
     g = "g-expire"
     k.coordinator(g)
     generation, member = enter(k, g, session=6000, rebalance=2000)
+    k.coordinator("g-pending")
     pending = k.ask("JoinGroup", 9, join("g-pending", session=6000), keep=False)
     k.ask("DescribeGroups", 6, {"Groups": ["g-pending"]}, "pending member")
     k.ask("DeleteGroups", 2, {"GroupsNames": [g]}, "not empty")
