@@ -406,7 +406,6 @@ static void turn_done(struct io_job *job)
 {
     struct replica_move *move = LIST_ITEM(job, struct replica_move, job);
     struct replica_moves *moves = move->moves;
-    count(moves, -1);
     move->busy = false;
     charge(moves, move->copied);
     if (move->replaced)
@@ -419,6 +418,7 @@ static void turn_done(struct io_job *job)
         assign(moves, move->partition, move->to, move);
     else
         go_on(move);
+    count(moves, -1); /* last: who waits for nothing under way frees all of it */
 }
 
 static int slot_count(const struct replica_moves *moves)
