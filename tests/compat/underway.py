@@ -96,10 +96,9 @@ class Underway:
             p.pid for p, _ in self.open + self.prepared), fresh)
 
     def add_markers(self, p, commit, row):
-        """Apache Kafka completes a prepared transaction that it finds at its start without a marker
-        where it does not know the partition's leader yet (seen after a kill of the node before):
-        it hangs then, on a folder of its own as well, until somebody writes the markers. What it
-        found in the folder is right all the same, and must take them."""
+        """Apache Kafka skips the marker of a partition whose leader it does not know, which happens
+        at its start when that takes long, as after a kill: it completes the transaction and the
+        partition hangs until somebody writes the marker. The folder must hold all that takes it."""
         complete = "CompleteCommit" if commit else "CompleteAbort"
         if row["TransactionState"] != complete or until(lambda: self.is_stable(p), 5):
             return
