@@ -38,17 +38,22 @@ static void put_value(struct buf *b, const struct wire_schema *schema, int16_t v
     ENSURE_CMP(err, ==, ERR_NONE); /* lengths were checked when the texts came in */
 }
 
-bool group_record_metadata_fits(struct slice metadata, int32_t units_max)
+/* Java's length of a text: its UTF-16 units. */
+static size_t utf16_units(struct slice text)
 {
     size_t units = 0;
-    for (size_t i = 0; i < metadata.size; i++)
-        units += (metadata.data[i] & 0xc0) == 0x80 ? 0 : metadata.data[i] >= 0xf0 ? 2 : 1;
-    return units <= (size_t)units_max;
+    for (size_t i = 0; i < text.size; i++)
+        units += (text.data[i] & 0xc0) == 0x80 ? 0 : text.data[i] >= 0xf0 ? 2 : 1;
+    return units;
 }
 
-void group_record_offset(struct shard_records *records, struct slice group_id, struct slice topic,
-                         int32_t partition, const struct offset_value *value, struct slice metadata)
+enum err group_record_commit(struct shard_records *records, struct slice group_id,
+                             struct slice topic, int32_t partition,
+                             const struct offset_value *value, struct slice metadata,
+                             int32_t units_max)
 {
+    if (utf16_units(metadata) > (size_t)units_max)
+        return ERR_OFFSET_METADATA_TOO_LARGE;
     struct buf *b = &records->bytes;
     size_t start = b->size;
     put_offset_key(b, group_id, topic, partition);
@@ -56,17 +61,18 @@ void group_record_offset(struct shard_records *records, struct slice group_id, s
     struct offset_commit_value record;
     wire_init(&wire_offset_commit_value, &record);
     record.offset = value->offset;
-    record.metadata = metadata;
+    record.metadata = slice_is_null(metadata) ? SLICE_LIT("") : metadata;
     record.commit_timestamp = value->commit_timestamp_ms;
     if (value->expire_timestamp_ms >= 0) {
         record.expire_timestamp = value->expire_timestamp_ms;
         put_value(b, &wire_offset_commit_value, OFFSET_VALUE_VERSION_EXPIRING, &record);
     } else {
-        record.leader_epoch = value->leader_epoch;
+        record.leader_epoch = value->leader_epoch < 0 ? -1 : value->leader_epoch;
         record.topic_id = value->topic_id;
         put_value(b, &wire_offset_commit_value, OFFSET_VALUE_VERSION, &record);
     }
     shard_records_close(records, start, key_end, false);
+    return ERR_NONE;
 }
 
 void group_record_offset_tombstone(struct shard_records *records, struct slice group_id,

@@ -21,13 +21,13 @@ enum group_record_type {
 /* Strings of keys, and of values before their flexible version, have an int16 length. */
 enum { GROUP_RECORD_STRING_MAX = 32767 };
 
-/* Whether a commit's metadata is within offset.metadata.max.bytes, which Java counts in UTF-16
- * units. */
-bool group_record_metadata_fits(struct slice metadata, int32_t units_max);
-/* `value`: offset, leader_epoch, commit and expire timestamp, topic_id; metadata apart. */
-void group_record_offset(struct shard_records *records, struct slice group_id, struct slice topic,
-                         int32_t partition, const struct offset_value *value,
-                         struct slice metadata);
+/* A commit: `value` has offset, leader_epoch (any negative one = none), commit and expire timestamp
+ * and topic_id; metadata null = empty. OFFSET_METADATA_TOO_LARGE, and no record, for metadata of
+ * more than `units_max` UTF-16 units, which is what offset.metadata.max.bytes counts. */
+enum err group_record_commit(struct shard_records *records, struct slice group_id,
+                             struct slice topic, int32_t partition,
+                             const struct offset_value *value, struct slice metadata,
+                             int32_t units_max);
 void group_record_offset_tombstone(struct shard_records *records, struct slice group_id,
                                    struct slice topic, int32_t partition);
 /* The group with its members; their assignment_next when `next`, else their assignment. */

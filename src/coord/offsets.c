@@ -88,17 +88,13 @@ static void commit_topic(struct coord_shard *shard, const struct offset_commit_r
     for (int32_t p = 0; p < topic->partitions_count; p++) {
         const struct offset_commit_request_offset_commit_request_partition *asked =
             &topic->partitions[p];
-        struct slice metadata =
-            slice_is_null(asked->committed_metadata) ? SLICE_LIT("") : asked->committed_metadata;
-        if (!group_record_metadata_fits(metadata, shard->config.offset_metadata_size_max)) {
-            response->topics[index].partitions[p].error_code =
-                err_to_wire(ERR_OFFSET_METADATA_TOO_LARGE);
-            continue;
-        }
         value.offset = asked->committed_offset;
-        value.leader_epoch = asked->committed_leader_epoch < 0 ? -1 : asked->committed_leader_epoch;
-        group_record_offset(records, request->group_id, topic->name, asked->partition_index, &value,
-                            metadata);
+        value.leader_epoch = asked->committed_leader_epoch;
+        enum err err = group_record_commit(
+            records, request->group_id, topic->name, asked->partition_index, &value,
+            asked->committed_metadata, shard->config.offset_metadata_size_max);
+        if (err)
+            response->topics[index].partitions[p].error_code = err_to_wire(err);
     }
 }
 

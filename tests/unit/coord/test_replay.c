@@ -39,8 +39,9 @@ static void put_offset(struct trace *t, int64_t producer_id, int32_t partition, 
     struct shard_span span;
     shard_records_init(&records);
     if (offset >= 0)
-        group_record_offset(&records, SLICE_LIT("g"), SLICE_LIT("t"), partition, &value,
-                            SLICE_LIT(""));
+        assert_int_equal(group_record_commit(&records, SLICE_LIT("g"), SLICE_LIT("t"), partition,
+                                             &value, SLICE_NULL, 0),
+                         ERR_NONE);
     else
         group_record_offset_tombstone(&records, SLICE_LIT("g"), SLICE_LIT("t"), partition);
     memcpy(&span, records.spans.data, sizeof span);
