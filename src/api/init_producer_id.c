@@ -9,7 +9,7 @@
 #include "api/families.h"
 #include "api/producer_ids.h"
 #include "api/request.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "wire/api.h"
 #include "wire_allocate_producer_ids.h"
 #include "wire_init_producer_id.h"
@@ -25,7 +25,7 @@ struct id_request {
 
 static void refuse(struct id_request *id_request, enum err err)
 {
-    coord_transactions_answer_init(id_request->request->version, err, id_request->response);
+    coord_txn_answer_init(id_request->request->version, err, id_request->response);
     request_reply(id_request->request, id_request->response);
 }
 
@@ -59,8 +59,8 @@ static void ask_coordinator(struct id_request *id_request, int64_t producer_id)
         refuse(id_request, err);
         return;
     }
-    bool decides = coord_transactions_init(call.shard, &call.event, body, producer_id,
-                                           &id_request->reply, &call.update);
+    bool decides = coord_txn_init(call.shard, &call.event, body, producer_id, &id_request->reply,
+                                  &call.update);
     coordinators_leave(&call);
     if (decides)
         return;

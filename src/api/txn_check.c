@@ -9,7 +9,7 @@
 #include "api/coordinators.h"
 #include "api/request.h"
 #include "conf/config.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "repl/partition.h"
 #include "wire_add_partitions_to_txn.h"
 
@@ -153,8 +153,8 @@ static void ask(struct txn_check *check)
     state->reply = (struct coord_reply){
         .arena = &check->request->arena, .response = &state->answer, .done = reply_done};
     list_init(&state->reply.link);
-    coord_transactions_add_partitions(call.shard, &call.event, &state->question, &state->reply,
-                                      &call.update);
+    coord_txn_add_partitions(call.shard, &call.event, &state->question, &state->reply,
+                             &call.update);
     coordinators_leave(&call);
 }
 

@@ -13,7 +13,7 @@
 #include "api/coordinators.h"
 #include "api/txn_markers.h"
 #include "base/mem.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "os/diag.h"
 
 enum {
@@ -24,7 +24,7 @@ enum {
 
 struct duty {
     struct txn_markers writing;
-    struct transactions_markers *markers;
+    struct coord_txn_markers *markers;
     struct api_context *context;
     struct loop *loop;
     int32_t index;
@@ -38,7 +38,7 @@ struct duty {
 static void duty_free(struct duty *duty)
 {
     struct api_context *context = duty->context;
-    coord_transactions_markers_free(duty->markers);
+    coord_txn_markers_free(duty->markers);
     mem_free(duty->writing.items);
     mem_free(duty->writing.waits);
     mem_free(duty->wanted);
@@ -120,8 +120,8 @@ static void round_done(struct txn_markers *writing)
     if (serves) {
         for (int32_t i = 0; i < writing->count; i++) {
             if (told[i])
-                coord_transactions_markers_done(call.shard, &call.event, duty->markers,
-                                                duty->wanted[i], &call.update);
+                coord_txn_markers_done(call.shard, &call.event, duty->markers, duty->wanted[i],
+                                       &call.update);
         }
         coordinators_leave(&call);
     }
@@ -137,7 +137,7 @@ static void round_done(struct txn_markers *writing)
 }
 
 static void start(struct api_context *context, struct loop *loop, int32_t index,
-                  struct transactions_markers *markers)
+                  struct coord_txn_markers *markers)
 {
     struct duty *duty = mem_zalloc(sizeof *duty);
     duty->markers = markers;
@@ -172,5 +172,5 @@ void txn_duties_run(struct api_context *context, struct loop *loop, int32_t inde
 {
     struct list *node;
     while ((node = list_pop_front(markers)))
-        start(context, loop, index, LIST_ITEM(node, struct transactions_markers, link));
+        start(context, loop, index, LIST_ITEM(node, struct coord_txn_markers, link));
 }

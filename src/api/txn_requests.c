@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/pattern.h"
 #include "conf/config.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "meta/image.h"
 #include "meta/topic_name.h"
 #include "repl/quorum.h"
@@ -75,8 +75,8 @@ static bool refuse_unknown(struct add_one *one, const struct meta_image *image)
 {
     struct arena *arena = &one->adding->request->arena;
     bool unknown = false;
-    coord_transactions_answer_add_partitions(
-        one->adding->request->version, ERR_OPERATION_NOT_ATTEMPTED, one->from, arena, one->result);
+    coord_txn_answer_add_partitions(one->adding->request->version, ERR_OPERATION_NOT_ATTEMPTED,
+                                    one->from, arena, one->result);
     for (int32_t t = 0; t < one->from->topics_count; t++) {
         const struct meta_topic *topic = meta_image_topic(image, one->from->topics[t].name);
         for (int32_t i = 0; i < one->from->topics[t].partitions_count; i++) {
@@ -103,16 +103,15 @@ static void add_one(struct add_one *one, const struct meta_image *image)
     enum err err = coordinators_enter(request->context->transactions, one->from->transactional_id,
                                       request, &call);
     if (err) {
-        coord_transactions_answer_add_partitions(request->version, err, one->from, &request->arena,
-                                                 one->result);
+        coord_txn_answer_add_partitions(request->version, err, one->from, &request->arena,
+                                        one->result);
         finish_adding(one->adding);
         return;
     }
     one->reply =
         (struct coord_reply){.arena = &request->arena, .response = one->result, .done = added};
     list_init(&one->reply.link);
-    coord_transactions_add_partitions(call.shard, &call.event, one->from, &one->reply,
-                                      &call.update);
+    coord_txn_add_partitions(call.shard, &call.event, one->from, &one->reply, &call.update);
     coordinators_leave(&call);
 }
 
@@ -206,19 +205,18 @@ static void add_offsets_to_txn(struct request *request)
     enum err err =
         coordinators_enter(context->transactions, body->transactional_id, request, &call);
     if (err) {
-        coord_transactions_answer_add_offsets(request->version, err, txn->response);
+        coord_txn_answer_add_offsets(request->version, err, txn->response);
         request_reply(request, txn->response);
         return;
     }
-    coord_transactions_add_offsets(call.shard, &call.event, body,
-                                   offsets_partition(context, body->group_id), &txn->reply,
-                                   &call.update);
+    coord_txn_add_offsets(call.shard, &call.event, body, offsets_partition(context, body->group_id),
+                          &txn->reply, &call.update);
     coordinators_leave(&call);
 }
 
 static void refuse_end(struct txn_request *txn, enum err err)
 {
-    coord_transactions_answer_end(txn->request->version, err, txn->response);
+    coord_txn_answer_end(txn->request->version, err, txn->response);
     request_reply(txn->request, txn->response);
 }
 
@@ -235,8 +233,8 @@ static void ask_end(struct txn_request *txn, int64_t producer_id)
         refuse_end(txn, err);
         return;
     }
-    bool decides = coord_transactions_end(call.shard, &call.event, body, producer_id, &txn->reply,
-                                          &call.update);
+    bool decides =
+        coord_txn_end(call.shard, &call.event, body, producer_id, &txn->reply, &call.update);
     coordinators_leave(&call);
     if (decides)
         return;
@@ -274,10 +272,10 @@ static void describe_transactions(struct request *request)
                            ? coordinators_enter(request->context->transactions, id, request, &call)
                            : ERR_INVALID_REQUEST;
         if (err) {
-            coord_transactions_answer_describe(err, id, &states[i]);
+            coord_txn_answer_describe(err, id, &states[i]);
             continue;
         }
-        coord_transactions_describe(call.shard, &call.event, id, &request->arena, &states[i]);
+        coord_txn_describe(call.shard, &call.event, id, &request->arena, &states[i]);
         coordinators_leave(&call);
     }
     request_reply(request, response);
@@ -289,7 +287,7 @@ static void list_transactions(struct request *request)
     struct coordinators *transactions = request->context->transactions;
     struct list_transactions_response *response = request_response(request);
     struct pattern *pattern;
-    coord_transactions_list_begin(body, &request->arena, response, &pattern);
+    coord_txn_list_begin(body, &request->arena, response, &pattern);
     int32_t count = coordinators_partition_count(transactions);
     for (int32_t i = 0; i < count && !response->error_code; i++) {
         struct coordinator_call call;
@@ -300,7 +298,7 @@ static void list_transactions(struct request *request)
         }
         if (err)
             continue;
-        coord_transactions_list(call.shard, &call.event, body, pattern, &request->arena, response);
+        coord_txn_list(call.shard, &call.event, body, pattern, &request->arena, response);
         coordinators_leave(&call);
     }
     pattern_free(pattern);

@@ -1,6 +1,6 @@
 /* The coordinator runtime: one `struct coord_shard` for each partition of __consumer_offsets (kind
  * COORD_GROUPS: coord/groups.h, coord/offsets.h) and of __transaction_state (COORD_TRANSACTIONS:
- * coord/transactions.h) that this node leads. A shard is pure: an event (time, randomness, who
+ * coord/txns.h) that this node leads. A shard is pure: an event (time, randomness, who
  * asks) and a request go in; the batch to append leaves through `struct coord_writer`, answers come
  * back as completed replies, and what transactions want done elsewhere as duties.
  *
@@ -95,7 +95,7 @@ struct coord_reply {
 /* What a call brought about. coord_update_init before, coord_update_deliver after unlock. */
 struct coord_update {
     struct list replies; /* completed, in order of completion */
-    struct list markers; /* struct transactions_markers (coord/transactions.h): duties that the
+    struct list markers; /* struct coord_txn_markers (coord/txns.h): duties that the
                             holder takes out before delivering. Groups have none. */
     int64_t deadline_ms; /* coord_shard_tick is wanted then (monotonic); INT64_MAX = never. Set by
                             every call; replaces the earlier deadline of that shard. */

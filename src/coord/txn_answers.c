@@ -3,7 +3,7 @@
  *
  * Kafka behaviour: clients of old versions do not know PRODUCER_FENCED, to them it is
  * INVALID_PRODUCER_EPOCH. */
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "wire/codec.h"
 #include "wire_add_offsets_to_txn.h"
 #include "wire_add_partitions_to_txn.h"
@@ -21,15 +21,15 @@ static short wire_code(enum err error, int16_t version, int16_t fenced_since)
     return err_to_wire(error);
 }
 
-void coord_transactions_answer_init(int16_t version, enum err error,
-                                    struct init_producer_id_response *response)
+void coord_txn_answer_init(int16_t version, enum err error,
+                           struct init_producer_id_response *response)
 {
     wire_init(&wire_init_producer_id_response, response);
     response->error_code = wire_code(error, version, INIT_FENCED_SINCE);
     response->producer_epoch = -1;
 }
 
-void coord_transactions_answer_add_partitions(
+void coord_txn_answer_add_partitions(
     int16_t version, enum err error,
     const struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *request,
     struct arena *arena,
@@ -55,23 +55,21 @@ void coord_transactions_answer_add_partitions(
     }
 }
 
-void coord_transactions_answer_add_offsets(int16_t version, enum err error,
-                                           struct add_offsets_to_txn_response *response)
+void coord_txn_answer_add_offsets(int16_t version, enum err error,
+                                  struct add_offsets_to_txn_response *response)
 {
     wire_init(&wire_add_offsets_to_txn_response, response);
     response->error_code = wire_code(error, version, OTHERS_FENCED_SINCE);
 }
 
-void coord_transactions_answer_end(int16_t version, enum err error,
-                                   struct end_txn_response *response)
+void coord_txn_answer_end(int16_t version, enum err error, struct end_txn_response *response)
 {
     wire_init(&wire_end_txn_response, response);
     response->error_code = wire_code(error, version, OTHERS_FENCED_SINCE);
 }
 
-void coord_transactions_answer_describe(
-    enum err error, struct slice transactional_id,
-    struct describe_transactions_response_transaction_state *ret_state)
+void coord_txn_answer_describe(enum err error, struct slice transactional_id,
+                               struct describe_transactions_response_transaction_state *ret_state)
 {
     *ret_state = (struct describe_transactions_response_transaction_state){
         .transactional_id = transactional_id,

@@ -14,7 +14,7 @@
  * While the markers are being written all is answered CONCURRENT_TRANSACTIONS, but for a wrong
  * identity below version 5. Called under the shard holder's lock. */
 #include "coord/shard_txn.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "wire/codec.h"
 #include "wire_end_txn.h"
 
@@ -93,7 +93,7 @@ static enum err decide(const struct coord_shard *shard, const struct end_txn_req
 static void end_done(struct coord_shard *shard, struct shard_write *write, enum err error)
 {
     if (error)
-        coord_transactions_answer_end(write->reply->version, error, write->reply->response);
+        coord_txn_answer_end(write->reply->version, error, write->reply->response);
     shard_reply_complete(shard, write->reply);
 }
 
@@ -105,9 +105,9 @@ static void tell_identity(const struct txn_view *view, struct end_txn_response *
     response->producer_epoch = rotates ? 0 : view->epoch;
 }
 
-bool coord_transactions_end(struct coord_shard *shard, const struct coord_event *event,
-                            const struct end_txn_request *request, int64_t producer_id,
-                            struct coord_reply *reply, struct coord_update *update)
+bool coord_txn_end(struct coord_shard *shard, const struct coord_event *event,
+                   const struct end_txn_request *request, int64_t producer_id,
+                   struct coord_reply *reply, struct coord_update *update)
 {
     enum err err;
     enum end_step step = END_ANSWER;
@@ -123,7 +123,7 @@ bool coord_transactions_end(struct coord_shard *shard, const struct coord_event 
     }
     struct end_txn_response *response = reply->response;
     shard_reply_begin(shard, reply);
-    coord_transactions_answer_end(event->version, err, response);
+    coord_txn_answer_end(event->version, err, response);
     if (!err && step == END_PREPARE) {
         struct txn_view *next =
             txn_prepare(txn->view, request->committed, bumps ? TXN_VERSION_EPOCH_BUMP : 0,

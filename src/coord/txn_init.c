@@ -9,7 +9,7 @@
  * 4). An exhausted epoch gives a new producer id. A repetition is written like a change. Called
  * under the shard holder's lock. */
 #include "coord/shard_txn.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "wire/codec.h"
 #include "wire_init_producer_id.h"
 
@@ -94,13 +94,13 @@ static enum err decide(const struct coord_shard *shard, const struct txn *txn,
 static void init_done(struct coord_shard *shard, struct shard_write *write, enum err error)
 {
     if (error)
-        coord_transactions_answer_init(write->reply->version, error, write->reply->response);
+        coord_txn_answer_init(write->reply->version, error, write->reply->response);
     shard_reply_complete(shard, write->reply);
 }
 
-bool coord_transactions_init(struct coord_shard *shard, const struct coord_event *event,
-                             const struct init_producer_id_request *request, int64_t producer_id,
-                             struct coord_reply *reply, struct coord_update *update)
+bool coord_txn_init(struct coord_shard *shard, const struct coord_event *event,
+                    const struct init_producer_id_request *request, int64_t producer_id,
+                    struct coord_reply *reply, struct coord_update *update)
 {
     struct init_expected expected;
     struct txn_view *next = NULL;
@@ -119,8 +119,7 @@ bool coord_transactions_init(struct coord_shard *shard, const struct coord_event
     struct init_producer_id_response *response = reply->response;
     bool fences = next && next->status != TXN_EMPTY;
     shard_reply_begin(shard, reply);
-    coord_transactions_answer_init(event->version, fences ? ERR_CONCURRENT_TRANSACTIONS : err,
-                                   response);
+    coord_txn_answer_init(event->version, fences ? ERR_CONCURRENT_TRANSACTIONS : err, response);
     if (next) {
         if (!fences) {
             response->producer_id = next->producer_id;

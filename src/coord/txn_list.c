@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/pattern.h"
 #include "coord/shard_txn.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "wire/codec.h"
 #include "wire_describe_transactions.h"
 #include "wire_list_transactions.h"
@@ -28,9 +28,9 @@ static void describe_partitions(const struct partition_set *set, struct arena *a
     }
 }
 
-void coord_transactions_describe(const struct coord_shard *shard, const struct coord_event *event,
-                                 struct slice transactional_id, struct arena *arena,
-                                 struct describe_transactions_response_transaction_state *ret_state)
+void coord_txn_describe(const struct coord_shard *shard, const struct coord_event *event,
+                        struct slice transactional_id, struct arena *arena,
+                        struct describe_transactions_response_transaction_state *ret_state)
 {
     (void)event;
     const struct txn *txn = NULL;
@@ -41,7 +41,7 @@ void coord_transactions_describe(const struct coord_shard *shard, const struct c
         if (!err && (!txn || !txn->view))
             err = ERR_TRANSACTIONAL_ID_NOT_FOUND;
     }
-    coord_transactions_answer_describe(err, transactional_id, ret_state);
+    coord_txn_answer_describe(err, transactional_id, ret_state);
     if (err)
         return;
     const struct txn_view *view = txn->view;
@@ -53,9 +53,8 @@ void coord_transactions_describe(const struct coord_shard *shard, const struct c
     describe_partitions(&view->partitions, arena, ret_state);
 }
 
-void coord_transactions_list_begin(const struct list_transactions_request *request,
-                                   struct arena *arena, struct list_transactions_response *response,
-                                   struct pattern **ret_pattern)
+void coord_txn_list_begin(const struct list_transactions_request *request, struct arena *arena,
+                          struct list_transactions_response *response, struct pattern **ret_pattern)
 {
     wire_init(&wire_list_transactions_response, response);
     *ret_pattern = NULL;
@@ -124,10 +123,9 @@ static struct list_transactions_response_transaction_state *add_item(
     return &response->transaction_states[count];
 }
 
-void coord_transactions_list(const struct coord_shard *shard, const struct coord_event *event,
-                             const struct list_transactions_request *request,
-                             struct pattern *pattern, struct arena *arena,
-                             struct list_transactions_response *response)
+void coord_txn_list(const struct coord_shard *shard, const struct coord_event *event,
+                    const struct list_transactions_request *request, struct pattern *pattern,
+                    struct arena *arena, struct list_transactions_response *response)
 {
     enum err err = coord_shard_state(shard);
     if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS) {

@@ -1,20 +1,20 @@
 /* Markers: what an ended transaction needs in each of its partitions before it is complete.
  *
- *     Prepare committed (or loaded) -> duty in update->markers -> coord_transactions_markers_done
+ *     Prepare committed (or loaded) -> duty in update->markers -> coord_txn_markers_done
  *     for each partition -> none left -> Complete record
  *
  * The partitions of a committed Prepare shrink in memory as their markers are written; after a
  * restart all are written once more, which partitions tell from the producer's epoch. A Complete
  * that cannot be appended is tried again every second: nobody waits for its answer. Called under
- * the shard holder's lock, but for coord_transactions_markers_free. */
+ * the shard holder's lock, but for coord_txn_markers_free. */
 #include "coord/txn_markers.h"
 
 #include "base/mem.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 
 enum { RETRY_MS = 1000 };
 
-void coord_transactions_markers_free(struct transactions_markers *markers)
+void coord_txn_markers_free(struct coord_txn_markers *markers)
 {
     if (!markers)
         return;
@@ -49,7 +49,7 @@ void txn_markers_begin(struct coord_shard *shard, struct txn *txn)
         complete(shard, txn);
         return;
     }
-    struct transactions_markers *markers = mem_zalloc(sizeof *markers);
+    struct coord_txn_markers *markers = mem_zalloc(sizeof *markers);
     markers->transactional_id = slice_dup(txn->id);
     markers->producer_id = view->producer_id;
     markers->producer_epoch = view->epoch;
@@ -61,7 +61,7 @@ void txn_markers_begin(struct coord_shard *shard, struct txn *txn)
         const struct partition_set_topic *topic = &view->partitions.topics[t];
         for (size_t p = 0; p < topic->count; p++)
             markers->partitions[markers->count++] =
-                (struct transactions_partition){slice_dup(topic->name), topic->partitions[p]};
+                (struct coord_txn_partition){slice_dup(topic->name), topic->partitions[p]};
     }
     list_push_back(&shard->update->markers, &markers->link);
 }
@@ -76,14 +76,14 @@ void txn_markers_retry(struct coord_shard *shard)
         complete(shard, LIST_ITEM(node, struct txn, retry_link));
 }
 
-void coord_transactions_markers_done(struct coord_shard *shard, const struct coord_event *event,
-                                     const struct transactions_markers *markers, size_t index,
-                                     struct coord_update *update)
+void coord_txn_markers_done(struct coord_shard *shard, const struct coord_event *event,
+                            const struct coord_txn_markers *markers, size_t index,
+                            struct coord_update *update)
 {
     enum err err;
     bool serves = shard_enter(shard, event, update, &err);
     struct txn *txn = serves ? shard_txn(shard, markers->transactional_id) : NULL;
-    const struct transactions_partition *done = &markers->partitions[index];
+    const struct coord_txn_partition *done = &markers->partitions[index];
     if (txn && txn->view && !txn_is_pending(txn) && txn_is_prepared(txn->view) &&
         shard->epoch == markers->coordinator_epoch &&
         txn->view->producer_id == markers->producer_id &&

@@ -6,7 +6,7 @@
  * under way: the log has the last word. From version 4 of AddPartitionsToTxn on the client counts
  * as one of transaction.version 2. Called under the shard holder's lock. */
 #include "coord/shard_txn.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "wire/codec.h"
 #include "wire_add_offsets_to_txn.h"
 #include "wire_add_partitions_to_txn.h"
@@ -46,7 +46,7 @@ static void add_partitions_done(struct coord_shard *shard, struct shard_write *w
 static void add_offsets_done(struct coord_shard *shard, struct shard_write *write, enum err error)
 {
     if (error)
-        coord_transactions_answer_add_offsets(write->reply->version, error, write->reply->response);
+        coord_txn_answer_add_offsets(write->reply->version, error, write->reply->response);
     shard_reply_complete(shard, write->reply);
 }
 
@@ -88,8 +88,7 @@ static void verify(
     if (!err)
         err = check_verify(txn, request->transactional_id, request->producer_id,
                            request->producer_epoch);
-    coord_transactions_answer_add_partitions(reply->version, err, request, reply->arena,
-                                             reply->response);
+    coord_txn_answer_add_partitions(reply->version, err, request, reply->arena, reply->response);
     if (!err)
         verify_each(txn->view, reply->response);
     shard_reply_complete(shard, reply);
@@ -122,7 +121,7 @@ static void extend(struct coord_shard *shard, const struct txn *txn, struct txn_
     shard_reply_complete(shard, write->reply);
 }
 
-void coord_transactions_add_partitions(
+void coord_txn_add_partitions(
     struct coord_shard *shard, const struct coord_event *event,
     const struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *request,
     struct coord_reply *reply, struct coord_update *update)
@@ -139,8 +138,7 @@ void coord_transactions_add_partitions(
     if (!err)
         err = check_add(txn, request->transactional_id, request->producer_id,
                         request->producer_epoch);
-    coord_transactions_answer_add_partitions(event->version, err, request, reply->arena,
-                                             reply->response);
+    coord_txn_answer_add_partitions(event->version, err, request, reply->arena, reply->response);
     if (err) {
         shard_reply_complete(shard, reply);
     } else {
@@ -156,10 +154,10 @@ void coord_transactions_add_partitions(
     shard_leave(shard);
 }
 
-void coord_transactions_add_offsets(struct coord_shard *shard, const struct coord_event *event,
-                                    const struct add_offsets_to_txn_request *request,
-                                    int32_t offsets_partition, struct coord_reply *reply,
-                                    struct coord_update *update)
+void coord_txn_add_offsets(struct coord_shard *shard, const struct coord_event *event,
+                           const struct add_offsets_to_txn_request *request,
+                           int32_t offsets_partition, struct coord_reply *reply,
+                           struct coord_update *update)
 {
     enum err err;
     shard_enter(shard, event, update, &err);
@@ -168,7 +166,7 @@ void coord_transactions_add_offsets(struct coord_shard *shard, const struct coor
     if (!err)
         err = check_add(txn, request->transactional_id, request->producer_id,
                         request->producer_epoch);
-    coord_transactions_answer_add_offsets(event->version, err, reply->response);
+    coord_txn_answer_add_offsets(event->version, err, reply->response);
     if (err) {
         shard_reply_complete(shard, reply);
     } else {

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/ensure.h"
 #include "coord/runtime.h"
-#include "coord/transactions.h"
+#include "coord/txns.h"
 #include "record/builder.h"
 #include "wire/codec.h"
 #include "wire_add_offsets_to_txn.h"
@@ -89,12 +89,12 @@ static void write_markers(struct run *run, struct coord_update *update)
 {
     struct list *node;
     while ((node = list_pop_front(&run->markers))) {
-        struct transactions_markers *markers = LIST_ITEM(node, struct transactions_markers, link);
+        struct coord_txn_markers *markers = LIST_ITEM(node, struct coord_txn_markers, link);
         for (size_t i = 0; i < markers->count; i++) {
-            coord_transactions_markers_done(run->shard, &run->event, markers, i, update);
+            coord_txn_markers_done(run->shard, &run->event, markers, i, update);
             deliver(run, update);
         }
-        coord_transactions_markers_free(markers);
+        coord_txn_markers_free(markers);
     }
 }
 
@@ -116,9 +116,8 @@ static void init(struct run *run, const uint8_t *op, struct coord_update *update
     }
     struct coord_reply *reply = new_reply(run);
     run->event.version = 5;
-    if (!coord_transactions_init(run->shard, &run->event, r, -1, reply, update))
-        ENSURE(coord_transactions_init(run->shard, &run->event, r, run->producer_id_next++, reply,
-                                       update));
+    if (!coord_txn_init(run->shard, &run->event, r, -1, reply, update))
+        ENSURE(coord_txn_init(run->shard, &run->event, r, run->producer_id_next++, reply, update));
 }
 
 static void add(struct run *run, const uint8_t *op, struct coord_update *update)
@@ -136,7 +135,7 @@ static void add(struct run *run, const uint8_t *op, struct coord_update *update)
     *add_partitions_to_txn_request_add_partitions_to_txn_topic_partitions_new(&run->arena, topic,
                                                                               1) = op[3] >> 4;
     run->event.version = op[3] & 4 ? 3 : 5;
-    coord_transactions_add_partitions(run->shard, &run->event, r, new_reply(run), update);
+    coord_txn_add_partitions(run->shard, &run->event, r, new_reply(run), update);
 }
 
 static void add_offsets(struct run *run, const uint8_t *op, struct coord_update *update)
@@ -147,7 +146,7 @@ static void add_offsets(struct run *run, const uint8_t *op, struct coord_update 
     r.producer_id = 1000 + (op[2] >> 4);
     r.producer_epoch = op[2] & 15;
     run->event.version = 4;
-    coord_transactions_add_offsets(run->shard, &run->event, &r, op[3], new_reply(run), update);
+    coord_txn_add_offsets(run->shard, &run->event, &r, op[3], new_reply(run), update);
 }
 
 static void end(struct run *run, const uint8_t *op, struct coord_update *update)
@@ -160,9 +159,8 @@ static void end(struct run *run, const uint8_t *op, struct coord_update *update)
     r.committed = op[3] & 1;
     run->event.version = op[3] & 2 ? 4 : 5;
     struct coord_reply *reply = new_reply(run);
-    if (!coord_transactions_end(run->shard, &run->event, &r, -1, reply, update))
-        ENSURE(coord_transactions_end(run->shard, &run->event, &r, run->producer_id_next++, reply,
-                                      update));
+    if (!coord_txn_end(run->shard, &run->event, &r, -1, reply, update))
+        ENSURE(coord_txn_end(run->shard, &run->event, &r, run->producer_id_next++, reply, update));
 }
 
 static void commit(struct run *run, struct coord_update *update)
@@ -199,12 +197,12 @@ static void look(struct run *run, struct coord_shard *shard, struct buf *out)
     struct list_transactions_response listed;
     wire_init(&wire_list_transactions_request, &all);
     struct pattern *pattern;
-    coord_transactions_list_begin(&all, &run->arena, &listed, &pattern);
-    coord_transactions_list(shard, &run->event, &all, pattern, &run->arena, &listed);
+    coord_txn_list_begin(&all, &run->arena, &listed, &pattern);
+    coord_txn_list(shard, &run->event, &all, pattern, &run->arena, &listed);
     buf_printf(out, "%d\n", listed.transaction_states_count);
     for (unsigned i = 0; i < IDS; i++) {
         struct describe_transactions_response_transaction_state s;
-        coord_transactions_describe(shard, &run->event, id_of(i), &run->arena, &s);
+        coord_txn_describe(shard, &run->event, id_of(i), &run->arena, &s);
         buf_printf(out, "%d %.*s %lld %d %d %lld %d\n", s.error_code,
                    SLICE_FMT(s.transaction_state), (long long)s.producer_id, s.producer_epoch,
                    s.transaction_timeout_ms, (long long)s.transaction_start_time_ms,

@@ -8,9 +8,9 @@ static void list(struct trace *t, const struct list_transactions_request *reques
 {
     struct list_transactions_response r;
     struct pattern *pattern;
-    coord_transactions_list_begin(request, &t->arena, &r, &pattern);
+    coord_txn_list_begin(request, &t->arena, &r, &pattern);
     if (!r.error_code)
-        coord_transactions_list(t->shard, &t->event, request, pattern, &t->arena, &r);
+        coord_txn_list(t->shard, &t->event, request, pattern, &t->arena, &r);
     pattern_free(pattern);
     buf_printf(&t->lines, "list");
     if (r.error_code)
@@ -160,22 +160,22 @@ static void test_shards_together(void **state)
     struct list_transactions_request request = all();
     struct list_transactions_response r;
     struct pattern *pattern;
-    coord_transactions_list_begin(&request, &t->arena, &r, &pattern);
+    coord_txn_list_begin(&request, &t->arena, &r, &pattern);
     assert_null(pattern);
     assert_int_equal(r.transaction_states_count, 0);
-    coord_transactions_list(t->shard, &t->event, &request, pattern, &t->arena, &r);
-    coord_transactions_list(other->shard, &t->event, &request, pattern, &t->arena, &r);
+    coord_txn_list(t->shard, &t->event, &request, pattern, &t->arena, &r);
+    coord_txn_list(other->shard, &t->event, &request, pattern, &t->arena, &r);
     assert_int_equal(r.transaction_states_count, 5);
     assert_slice_eq(r.transaction_states[0].transactional_id, "a");
     assert_slice_eq(r.transaction_states[4].transactional_id, "z");
     trace_unload(other);
-    coord_transactions_list(other->shard, &t->event, &request, pattern, &t->arena, &r);
+    coord_txn_list(other->shard, &t->event, &request, pattern, &t->arena, &r);
     assert_int_equal(r.error_code, ERR_NONE);
     assert_int_equal(r.transaction_states_count, 5);
-    coord_transactions_list(loading->shard, &t->event, &request, pattern, &t->arena, &r);
+    coord_txn_list(loading->shard, &t->event, &request, pattern, &t->arena, &r);
     assert_int_equal(r.error_code, ERR_COORDINATOR_LOAD_IN_PROGRESS);
     assert_int_equal(r.transaction_states_count, 0);
-    coord_transactions_list(t->shard, &t->event, &request, pattern, &t->arena, &r);
+    coord_txn_list(t->shard, &t->event, &request, pattern, &t->arena, &r);
     assert_int_equal(r.transaction_states_count, 0);
     buf_clear(&other->lines);
     trace_free(loading);
@@ -194,13 +194,13 @@ static void test_many(void **state)
     struct pattern *pattern;
     struct arena arena;
     arena_init(&arena);
-    coord_transactions_list_begin(&request, &arena, &r, &pattern);
+    coord_txn_list_begin(&request, &arena, &r, &pattern);
     for (int s = 0; s < SHARDS; s++) {
         t[s] = trace_new();
         t[s]->producer_id_next = s * IDS;
         for (int i = 0; i < IDS; i++)
             init(t[s], (const char *)arena_printf(&arena, "id%d%c", i, 0).data);
-        coord_transactions_list(t[s]->shard, &t[s]->event, &request, pattern, &arena, &r);
+        coord_txn_list(t[s]->shard, &t[s]->event, &request, pattern, &arena, &r);
         assert_int_equal(r.transaction_states_count, (s + 1) * IDS);
     }
     for (int i = 0; i < SHARDS * IDS; i++)
@@ -220,7 +220,7 @@ static void test_describe(void **state)
     expect(t, "b Ongoing 1001/0 timeout 60000 start 0 t-0\n INVALID_REQUEST\n"
               "nobody TRANSACTIONAL_ID_NOT_FOUND\n");
     struct describe_transactions_response_transaction_state s;
-    coord_transactions_describe(t->shard, &t->event, slice_str("nobody"), &t->arena, &s);
+    coord_txn_describe(t->shard, &t->event, slice_str("nobody"), &t->arena, &s);
     assert_slice_eq(s.transactional_id, "nobody");
     assert_slice_eq(s.transaction_state, "");
     assert_int_equal(s.producer_id, 0); /* as Kafka leaves them */

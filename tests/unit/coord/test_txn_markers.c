@@ -1,17 +1,17 @@
 /* Markers: when they come out, what completes a transaction, and what does not. */
 #include "txn_trace.h"
 
-static struct transactions_markers *first(struct trace *t)
+static struct coord_txn_markers *first(struct trace *t)
 {
     assert_false(list_empty(&t->markers));
-    return LIST_ITEM(t->markers.next, struct transactions_markers, link);
+    return LIST_ITEM(t->markers.next, struct coord_txn_markers, link);
 }
 
-static void one_done(struct trace *t, const struct transactions_markers *markers, size_t index)
+static void one_done(struct trace *t, const struct coord_txn_markers *markers, size_t index)
 {
     struct coord_update update;
     coord_update_init(&update);
-    coord_transactions_markers_done(t->shard, &t->event, markers, index, &update);
+    coord_txn_markers_done(t->shard, &t->event, markers, index, &update);
     trace_deliver(t, &update);
 }
 
@@ -100,7 +100,7 @@ static void test_after_a_restart(void **state)
     add_version(t, "y", 1001, 0, "t", 3, 3, false);
     end_v1(t, "y", 1001, 0, false);
     end(t, "x", 1000, 0, true);
-    one_done(t, LIST_ITEM(t->markers.prev, struct transactions_markers, link), 0);
+    one_done(t, LIST_ITEM(t->markers.prev, struct coord_txn_markers, link), 0);
     buf_clear(&t->lines);
     trace_restart(t);
     expect(t, "markers x commit 1000/1 epoch 6 v2 t-0 u-7\n"
@@ -139,7 +139,7 @@ static void test_stale(void **state)
     (void)state;
     struct trace *t = open_one();
     end(t, "x", 1000, 0, true);
-    struct transactions_markers *old = first(t);
+    struct coord_txn_markers *old = first(t);
     list_remove(&old->link);
     trace_restart(t);
     one_done(t, old, 0);
@@ -147,7 +147,7 @@ static void test_stale(void **state)
     buf_clear(&t->lines);
     describe(t, "x");
     expect(t, "x PrepareCommit 1000/1 timeout 60000 start 0 t-0 u-7\n");
-    coord_transactions_markers_free(old);
+    coord_txn_markers_free(old);
 
     old = first(t);
     list_remove(&old->link);
@@ -159,14 +159,14 @@ static void test_stale(void **state)
     one_done(t, old, 0);
     describe(t, "x");
     expect(t, "x PrepareCommit 1000/2 timeout 60000 start 0 t-0\n");
-    coord_transactions_markers_free(old);
+    coord_txn_markers_free(old);
 
     old = first(t);
     trace_unload(t);
     one_done(t, old, 0);
     describe(t, "x");
     expect(t, "x NOT_COORDINATOR\n");
-    coord_transactions_markers_free(NULL);
+    coord_txn_markers_free(NULL);
     trace_free(t);
 }
 
@@ -207,12 +207,12 @@ static void test_unloaded_on_the_way(void **state)
     end(t, "x", 1000, 0, true);
     end(t, "y", 1001, 0, true);
     t->append_error = ERR_KAFKA_STORAGE_ERROR;
-    struct transactions_markers *x = first(t);
+    struct coord_txn_markers *x = first(t);
     one_done(t, x, 0);
     one_done(t, x, 1);
     t->append_error = ERR_NONE;
     t->hold = true;
-    one_done(t, LIST_ITEM(t->markers.prev, struct transactions_markers, link), 0);
+    one_done(t, LIST_ITEM(t->markers.prev, struct coord_txn_markers, link), 0);
     buf_clear(&t->lines);
     trace_free(t);
 }

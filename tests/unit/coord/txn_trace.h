@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "coord/runtime.h"
 #include "coord/shard_txn.h"
-#include "coord/transactions.h"
 #include "coord/txn_record.h"
+#include "coord/txns.h"
 #include "record/batch.h"
 #include "record/builder.h"
 #include "record/records.h"
@@ -135,7 +135,7 @@ static inline void trace_deliver(struct trace *t, struct coord_update *update)
     struct list *node;
     t->deadline_ms = update->deadline_ms;
     while ((node = list_pop_front(&update->markers))) {
-        struct transactions_markers *m = LIST_ITEM(node, struct transactions_markers, link);
+        struct coord_txn_markers *m = LIST_ITEM(node, struct coord_txn_markers, link);
         buf_printf(&t->lines, "markers %.*s %s %lld/%d epoch %d v%d",
                    SLICE_FMT(m->transactional_id), m->commit ? "commit" : "abort",
                    (long long)m->producer_id, m->producer_epoch, (int)m->coordinator_epoch,
@@ -189,7 +189,7 @@ static inline void drop_markers(struct trace *t)
 {
     struct list *node;
     while ((node = list_pop_front(&t->markers)))
-        coord_transactions_markers_free(LIST_ITEM(node, struct transactions_markers, link));
+        coord_txn_markers_free(LIST_ITEM(node, struct coord_txn_markers, link));
 }
 
 static inline void trace_unload(struct trace *t)
@@ -266,14 +266,14 @@ static inline void markers_done(struct trace *t)
 {
     struct list *node;
     while ((node = list_pop_front(&t->markers))) {
-        struct transactions_markers *m = LIST_ITEM(node, struct transactions_markers, link);
+        struct coord_txn_markers *m = LIST_ITEM(node, struct coord_txn_markers, link);
         for (size_t i = 0; i < m->count; i++) {
             struct coord_update update;
             coord_update_init(&update);
-            coord_transactions_markers_done(t->shard, &t->event, m, i, &update);
+            coord_txn_markers_done(t->shard, &t->event, m, i, &update);
             trace_deliver(t, &update);
         }
-        coord_transactions_markers_free(m);
+        coord_txn_markers_free(m);
     }
 }
 
@@ -298,7 +298,7 @@ static inline void init_request(struct trace *t, int16_t version,
     struct coord_update update;
     coord_update_init(&update);
     t->event.version = version;
-    bool done = coord_transactions_init(t->shard, &t->event, request, -1, &call->reply, &update);
+    bool done = coord_txn_init(t->shard, &t->event, request, -1, &call->reply, &update);
     trace_deliver(t, &update);
     if (done)
         return;
@@ -309,8 +309,8 @@ static inline void init_request(struct trace *t, int16_t version,
         return;
     }
     coord_update_init(&update);
-    assert_true(coord_transactions_init(t->shard, &t->event, request, t->producer_id_next++,
-                                        &call->reply, &update));
+    assert_true(
+        coord_txn_init(t->shard, &t->event, request, t->producer_id_next++, &call->reply, &update));
     trace_deliver(t, &update);
 }
 
@@ -339,7 +339,7 @@ static inline void add_request(
     struct coord_update update;
     coord_update_init(&update);
     t->event.version = version;
-    coord_transactions_add_partitions(t->shard, &t->event, request, &call->reply, &update);
+    coord_txn_add_partitions(t->shard, &t->event, request, &call->reply, &update);
     trace_deliver(t, &update);
 }
 
@@ -397,7 +397,7 @@ static inline void add_offsets(struct trace *t, const char *id, int64_t producer
     struct coord_update update;
     coord_update_init(&update);
     t->event.version = 4;
-    coord_transactions_add_offsets(t->shard, &t->event, &request, partition, &call->reply, &update);
+    coord_txn_add_offsets(t->shard, &t->event, &request, partition, &call->reply, &update);
     trace_deliver(t, &update);
 }
 
@@ -414,13 +414,13 @@ static inline void end_version(struct trace *t, const char *id, int64_t producer
     struct coord_update update;
     coord_update_init(&update);
     t->event.version = version;
-    bool done = coord_transactions_end(t->shard, &t->event, &request, -1, &call->reply, &update);
+    bool done = coord_txn_end(t->shard, &t->event, &request, -1, &call->reply, &update);
     trace_deliver(t, &update);
     if (done)
         return;
     coord_update_init(&update);
-    assert_true(coord_transactions_end(t->shard, &t->event, &request, t->producer_id_next++,
-                                       &call->reply, &update));
+    assert_true(
+        coord_txn_end(t->shard, &t->event, &request, t->producer_id_next++, &call->reply, &update));
     trace_deliver(t, &update);
 }
 
@@ -441,7 +441,7 @@ static inline void end_v1(struct trace *t, const char *id, int64_t producer_id, 
 static inline void describe(struct trace *t, const char *id)
 {
     struct describe_transactions_response_transaction_state s;
-    coord_transactions_describe(t->shard, &t->event, slice_str(id), &t->arena, &s);
+    coord_txn_describe(t->shard, &t->event, slice_str(id), &t->arena, &s);
     if (s.error_code) {
         buf_printf(&t->lines, "%s %s\n", id, code_name(s.error_code));
         return;

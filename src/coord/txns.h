@@ -12,14 +12,14 @@
  * happened, `reply` is untouched, and the handler leaves the shard, gets an id, and calls again.
  * An id that turns out not to be needed is lost, as ids may be.
  *
- * Duties: an ended transaction needs a marker in each of its partitions. A transactions_markers
+ * Duties: an ended transaction needs a marker in each of its partitions. A coord_txn_markers
  * comes out in update->markers once the decision is committed (and again for all that are found
  * undone after loading). The holder takes it out before coord_update_deliver, writes the markers,
- * tells each one done with coord_transactions_markers_done, and frees it. It tries again for as
+ * tells each one done with coord_txn_markers_done, and frees it. It tries again for as
  * long as it takes, the shard keeps no timer for them. When the last one is done the shard writes
  * the Complete record. */
-#ifndef KLAMM_COORD_TRANSACTIONS_H
-#define KLAMM_COORD_TRANSACTIONS_H
+#ifndef KLAMM_COORD_TXNS_H
+#define KLAMM_COORD_TXNS_H
 
 #include "coord/runtime.h"
 
@@ -36,13 +36,13 @@ struct list_transactions_request;
 struct list_transactions_response;
 struct pattern; /* base/pattern.h */
 
-struct transactions_partition {
+struct coord_txn_partition {
     struct slice topic;
     int32_t partition;
 };
 
 /* The markers of one ended transaction. One owner; it may be moved to any thread. */
-struct transactions_markers {
+struct coord_txn_markers {
     struct list link; /* in update->markers; the holder's after that */
     struct slice transactional_id;
     int64_t producer_id;
@@ -50,83 +50,80 @@ struct transactions_markers {
     int32_t coordinator_epoch;
     int16_t transaction_version; /* of the client that ended it: 0 or 2 */
     bool commit;
-    struct transactions_partition *partitions; /* differ; count > 0 */
+    struct coord_txn_partition *partitions; /* differ; count > 0 */
     size_t count;
 };
 /* Accepts NULL. */
-void coord_transactions_markers_free(struct transactions_markers *markers);
+void coord_txn_markers_free(struct coord_txn_markers *markers);
 
 /* The marker in markers->partitions[index] is written (as durable as acks=all makes it), or that
  * partition does not exist any more. Ignored when it is not this shard's to do (unloaded since,
  * loaded again) or was told before. */
-void coord_transactions_markers_done(struct coord_shard *shard, const struct coord_event *event,
-                                     const struct transactions_markers *markers, size_t index,
-                                     struct coord_update *update);
+void coord_txn_markers_done(struct coord_shard *shard, const struct coord_event *event,
+                            const struct coord_txn_markers *markers, size_t index,
+                            struct coord_update *update);
 
 /* InitProducerId with a transactional id. reply->response: struct init_producer_id_response. */
-bool coord_transactions_init(struct coord_shard *shard, const struct coord_event *event,
-                             const struct init_producer_id_request *request, int64_t producer_id,
-                             struct coord_reply *reply, struct coord_update *update);
+bool coord_txn_init(struct coord_shard *shard, const struct coord_event *event,
+                    const struct init_producer_id_request *request, int64_t producer_id,
+                    struct coord_reply *reply, struct coord_update *update);
 
 /* One transaction of AddPartitionsToTxn, added or, with verify_only, only looked at. For versions 0
  * to 3 the handler makes the struct from the v3_and_below fields. When one of the
  * partitions does not exist or may not be written the handler does not call: nothing is added, nor
  * verified (that one's own error, OPERATION_NOT_ATTEMPTED for the others). reply->response: struct
  * add_partitions_to_txn_response_add_partitions_to_txn_result, with an item for each partition. */
-void coord_transactions_add_partitions(
+void coord_txn_add_partitions(
     struct coord_shard *shard, const struct coord_event *event,
     const struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *request,
     struct coord_reply *reply, struct coord_update *update);
 
 /* AddOffsetsToTxn: adds partition `offsets_partition` of __consumer_offsets, that of the request's
  * group. reply->response: struct add_offsets_to_txn_response. */
-void coord_transactions_add_offsets(struct coord_shard *shard, const struct coord_event *event,
-                                    const struct add_offsets_to_txn_request *request,
-                                    int32_t offsets_partition, struct coord_reply *reply,
-                                    struct coord_update *update);
+void coord_txn_add_offsets(struct coord_shard *shard, const struct coord_event *event,
+                           const struct add_offsets_to_txn_request *request,
+                           int32_t offsets_partition, struct coord_reply *reply,
+                           struct coord_update *update);
 
 /* EndTxn; version 5 and above is transaction.version 2. Answered when the decision is committed,
  * not when the markers are written. reply->response: struct end_txn_response. */
-bool coord_transactions_end(struct coord_shard *shard, const struct coord_event *event,
-                            const struct end_txn_request *request, int64_t producer_id,
-                            struct coord_reply *reply, struct coord_update *update);
+bool coord_txn_end(struct coord_shard *shard, const struct coord_event *event,
+                   const struct end_txn_request *request, int64_t producer_id,
+                   struct coord_reply *reply, struct coord_update *update);
 
 /* Describes one transactional id into *ret_state (initialised here), from committed state. Bytes
  * are copied into `arena`. */
-void coord_transactions_describe(
-    const struct coord_shard *shard, const struct coord_event *event, struct slice transactional_id,
-    struct arena *arena, struct describe_transactions_response_transaction_state *ret_state);
+void coord_txn_describe(const struct coord_shard *shard, const struct coord_event *event,
+                        struct slice transactional_id, struct arena *arena,
+                        struct describe_transactions_response_transaction_state *ret_state);
 
 /* Begins the answer to a ListTransactions: initialises *response and sets unknown_state_filters, or
  * error_code INVALID_REGULAR_EXPRESSION for a pattern that is none: then no shard is to be asked.
  * *ret_pattern is to be given to the shards and then to pattern_free; NULL = all ids. */
-void coord_transactions_list_begin(const struct list_transactions_request *request,
-                                   struct arena *arena, struct list_transactions_response *response,
-                                   struct pattern **ret_pattern);
+void coord_txn_list_begin(const struct list_transactions_request *request, struct arena *arena,
+                          struct list_transactions_response *response,
+                          struct pattern **ret_pattern);
 /* Appends the shard's transactions that match to response->transaction_states (grown in `arena`),
  * from committed state; called for every shard of this node. A shard that loads sets
  * response->error_code and drops what is listed, one that is unloaded adds nothing. */
-void coord_transactions_list(const struct coord_shard *shard, const struct coord_event *event,
-                             const struct list_transactions_request *request,
-                             struct pattern *pattern, struct arena *arena,
-                             struct list_transactions_response *response);
+void coord_txn_list(const struct coord_shard *shard, const struct coord_event *event,
+                    const struct list_transactions_request *request, struct pattern *pattern,
+                    struct arena *arena, struct list_transactions_response *response);
 
 /* Answers with one error for a handler that cannot or may not ask a shard (no shard: pass
  * NOT_COORDINATOR). Each initialises its response and gives `error` the form and code of that API
  * and version. */
-void coord_transactions_answer_init(int16_t version, enum err error,
-                                    struct init_producer_id_response *response);
-void coord_transactions_answer_add_partitions(
+void coord_txn_answer_init(int16_t version, enum err error,
+                           struct init_producer_id_response *response);
+void coord_txn_answer_add_partitions(
     int16_t version, enum err error,
     const struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *request,
     struct arena *arena,
     struct add_partitions_to_txn_response_add_partitions_to_txn_result *ret_result);
-void coord_transactions_answer_add_offsets(int16_t version, enum err error,
-                                           struct add_offsets_to_txn_response *response);
-void coord_transactions_answer_end(int16_t version, enum err error,
-                                   struct end_txn_response *response);
-void coord_transactions_answer_describe(
-    enum err error, struct slice transactional_id,
-    struct describe_transactions_response_transaction_state *ret_state);
+void coord_txn_answer_add_offsets(int16_t version, enum err error,
+                                  struct add_offsets_to_txn_response *response);
+void coord_txn_answer_end(int16_t version, enum err error, struct end_txn_response *response);
+void coord_txn_answer_describe(enum err error, struct slice transactional_id,
+                               struct describe_transactions_response_transaction_state *ret_state);
 
 #endif
