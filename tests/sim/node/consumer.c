@@ -148,6 +148,12 @@ static void partition_answer(struct consumer *c, struct followed *f,
     }
 }
 
+/* A full disk lets nobody make it: nothing was ever put there, and there is nothing to read. */
+static bool is_unmade(const struct consumer *c, const struct model_partition *p)
+{
+    return c->actor.world->full && !p->acked_end && !p->watermark;
+}
+
 static void earliest_told(struct client *client, struct call *call)
 {
     struct consumer *c = consumer_of(client->owner);
@@ -161,6 +167,10 @@ static void earliest_told(struct client *client, struct call *call)
                    call->version);
     if (r->topics->partitions->error_code) {
         f->done = c->actor.world->lied;
+        if (c->scanning && is_unmade(c, f->partition)) {
+            f->done = true;
+            model_scan_end(&c->actor.world->model, f->partition, 0, 0);
+        }
         return;
     }
     f->offset = r->topics->partitions->offset;

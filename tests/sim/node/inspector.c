@@ -3,8 +3,10 @@
  * offsets. It works while nobody else does.
  *
  * What is under way may go on by itself (a timeout, markers of an ended transaction): with
- * something open in the first life nothing is compared. Nor is the time of a producer's last batch
- * where the cleaner may have taken the newest record out of it. */
+ * something open in the first life nothing is compared. The transactions are asked for first: one
+ * that has all its markers then writes no more of them while the partitions are asked. Nor is the
+ * time of a producer's last batch compared where the cleaner may have taken the newest record out
+ * of it. */
 #include "base/mem.h"
 #include "wire_describe_producers.h"
 #include "wire_describe_transactions.h"
@@ -15,7 +17,7 @@ enum { OPEN_MARK = '~' };
 
 struct inspector {
     struct actor actor;
-    int step; /* topics, then cells, then groups */
+    int step; /* cells, then topics, then groups */
     bool done;
     struct buf text[2]; /* lines; those that begin with OPEN_MARK tell of something open */
     int life;
@@ -162,14 +164,16 @@ static void act(struct actor *actor)
     struct model *model = &world->model;
     if (i->done || client_calls(&actor->client))
         return;
-    while (i->step < model->topic_count && model->topics[i->step].state != MODEL_EXISTS)
+    int cells = world->pinned ? world->settings.cells : 0;
+    while (i->step >= cells && i->step < cells + model->topic_count &&
+           model->topics[i->step - cells].state != MODEL_EXISTS)
         i->step++;
-    int cell = i->step - model->topic_count;
-    int group = cell - world->settings.cells;
-    if (cell < 0)
-        ask_producers(i, &model->topics[i->step]);
-    else if (cell < world->settings.cells && world->pinned)
-        ask_transaction(i, cell);
+    int topic = i->step - cells;
+    int group = topic - model->topic_count;
+    if (topic < 0)
+        ask_transaction(i, i->step);
+    else if (topic < model->topic_count)
+        ask_producers(i, &model->topics[topic]);
     else if (group < MODEL_GROUPS_MAX && world->settings.members)
         ask_offsets(i, model->groups[group].name);
     else
@@ -184,6 +188,7 @@ static bool is_done(struct actor *actor)
 void inspector_start(struct actor *actor, int life)
 {
     struct inspector *i = LIST_ITEM(actor, struct inspector, actor);
+    world_say("the state %s a restart is asked for", life ? "after" : "before");
     client_close(&actor->client);
     i->life = life;
     i->step = 0;

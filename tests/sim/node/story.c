@@ -83,6 +83,15 @@ static void unlimit_space(struct world *world)
     world->full = world->tight = false;
 }
 
+/* 0: as fast as it can. */
+static void set_slow(struct world *world, int64_t ms)
+{
+    sim_disk_set_slow(world->server, ms);
+    if (world->slow)
+        world->slow_until_ns = sim_now_ns(world->sim) + INT64_C(5000000000);
+    world->slow = ms > 0;
+}
+
 static void add_actor(struct world *world, struct actor *actor)
 {
     ENSURE_CMP(world->actor_count, <, WORLD_ACTORS_MAX);
@@ -172,7 +181,7 @@ static void bring_up(struct world *world)
         node_life_start(world);
     }
     bool lossy = world->lossy;
-    sim_disk_set_slow(world->server, 0); /* reading everything has a limit of time */
+    set_slow(world, 0); /* reading everything has a limit of time */
     if (!world->faulty && (lossy || chance(world, 50)))
         scan(world, lossy || chance(world, 50));
 }
@@ -299,7 +308,7 @@ static void event_slow_disk(struct world *world)
 {
     int64_t ms = chance(world, 50) ? between(world, 5, 200) : between(world, 200, 4000);
     world_say("the disk is slow: up to %lld ms", (long long)ms);
-    sim_disk_set_slow(world->server, ms);
+    set_slow(world, ms);
     run_for(world, between(world, 500, 15000));
     if (chance(world, 50)) {
         if (world->settings.power_cuts && chance(world, 50))
@@ -309,7 +318,7 @@ static void event_slow_disk(struct world *world)
         bring_up(world); /* and starts on it */
         run_for(world, between(world, 100, 3000));
     }
-    sim_disk_set_slow(world->server, 0);
+    set_slow(world, 0);
 }
 
 static void event_network(struct world *world)

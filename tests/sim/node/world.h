@@ -63,6 +63,8 @@ struct world {
     bool faulty;           /* faults are on, or were since the node started */
     bool full;             /* the disk's space is limited */
     int64_t full_until_ns; /* errors that came of it may still be on their way */
+    bool slow;             /* the disk is */
+    int64_t slow_until_ns; /* calls that began then may still be under way */
     bool tight;            /* ... to less than the metadata log needs for a start */
     bool lossy;            /* a power cut since the last scan */
     bool points_due;     /* no start since the power cut: the recovery points are as it left them */
@@ -114,6 +116,12 @@ void node_life_reap(struct world *world);
 static inline bool world_is_troubled(const struct world *world)
 {
     return world->faulty || world->full || sim_now_ns(world->sim) < world->full_until_ns;
+}
+
+/* What was acknowledged may take its time to be done. */
+static inline bool world_is_slow(const struct world *world)
+{
+    return world->slow || sim_now_ns(world->sim) < world->slow_until_ns;
 }
 
 /* ---- random choices ---- */
