@@ -1,5 +1,5 @@
 /* Whole-request errors in the form of each API. */
-#include "trace.h"
+#include "group_trace.h"
 
 static void test_offset_commit(void **state)
 {

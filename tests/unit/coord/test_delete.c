@@ -1,5 +1,5 @@
 /* DeleteGroups. (4.4.0) marks answers of a running Apache Kafka 4.4.0. */
-#include "trace.h"
+#include "group_trace.h"
 
 static void test_delete(void **state)
 {
@@ -37,7 +37,7 @@ static void test_uncommitted(void **state)
     fetch_offset(t, "g", "t", 0);
     expect(t, "a commit NONE\ng Empty / [] NONE\nlist g::Empty:classic\n"
               "t-0 5 7 '' NONE\n");
-    commit(t);
+    commit_all(t);
     fetch_offset(t, "g", "t", 0);
     list_lines(t, NULL, NULL);
     expect(t, "delete g NONE\nt-0 -1 -1 '' NONE\nlist\n");

@@ -1,5 +1,5 @@
 /* DescribeGroups and ListGroups. (4.4.0) marks answers of a running Apache Kafka 4.4.0. */
-#include "trace.h"
+#include "group_trace.h"
 
 static void test_absent(void **state)
 {

@@ -1,5 +1,5 @@
 /* Retention of offsets and groups (KIP-211). offsets.retention.minutes is 7 days by default. */
-#include "trace.h"
+#include "group_trace.h"
 
 #define DAY_MS (INT64_C(24) * 3600 * 1000)
 

@@ -1,5 +1,5 @@
 /* Questions asked of a group: leader, protocols, subscriptions. */
-#include "trace.h"
+#include "group_trace.h"
 
 #include "coord/group.h"
 

@@ -1,6 +1,6 @@
 /* Records byte for byte as Apache Kafka 4.4.0 writes them, see golden_log.h. */
 #include "golden_log.h"
-#include "trace.h"
+#include "group_trace.h"
 
 enum { GOLDEN_COUNT = sizeof golden_log / sizeof *golden_log };
 

@@ -1,6 +1,6 @@
 /* JoinGroup. Answers marked (4.4.0) were taken from a running Apache Kafka 4.4.0 by raw requests.
  */
-#include "trace.h"
+#include "group_trace.h"
 
 static void test_member_id_required(void **state)
 {

@@ -1,5 +1,5 @@
 /* Protocols and assignment of one member. */
-#include "trace.h"
+#include "group_trace.h"
 
 #include "coord/group.h"
 

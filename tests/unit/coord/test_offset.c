@@ -1,5 +1,5 @@
 /* OffsetFetch and the store behind it. */
-#include "trace.h"
+#include "group_trace.h"
 
 static void test_unknown_group_and_partition(void **state)
 {
@@ -44,14 +44,14 @@ static void test_committed_versions(void **state)
     expect(t, "t-0 1 7 '' NONE\n");
     fetch_lines(t, t->shard, "g", "t", 0, true);
     expect(t, "t-0 -1 -1 '' UNSTABLE_OFFSET_COMMIT\n");
-    commit(t);
+    commit_all(t);
     fetch_offset(t, "g", "t", 0);
     fetch_lines(t, t->shard, "g", "t", 0, true);
     expect(t, "a commit NONE\na commit NONE\nt-0 3 7 '' NONE\nt-0 3 7 '' NONE\n");
     delete_offset(t, "a", "t", 0);
     fetch_offset(t, "g", "t", 0);
     expect(t, "t-0 3 7 '' NONE\n");
-    commit(t);
+    commit_all(t);
     fetch_offset(t, "g", "t", 0);
     fetch_offset(t, "g", NULL, 0);
     expect(t, "a offset-delete NONE NONE\nt-0 -1 -1 '' NONE\n");
@@ -69,7 +69,7 @@ static void test_uncommitted_group(void **state)
     describe(t, "g");
     list_lines(t, NULL, NULL);
     expect(t, "t-0 -1 -1 '' NONE\ng Dead / [] NONE\nlist\n");
-    commit(t);
+    commit_all(t);
     describe(t, "g");
     expect(t, "a commit NONE\ng Empty / [] NONE\n");
     trace_free(t);

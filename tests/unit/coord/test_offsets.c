@@ -1,6 +1,6 @@
 /* OffsetCommit, OffsetDelete, deleted topics. (4.4.0) marks answers of a running Apache Kafka
  * 4.4.0. */
-#include "trace.h"
+#include "group_trace.h"
 
 static void test_simple_group(void **state)
 {

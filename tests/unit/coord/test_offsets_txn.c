@@ -1,6 +1,6 @@
 /* TxnOffsetCommit and markers. (4.4.0) marks answers of a running Apache Kafka 4.4.0 (the same
  * cases are in tests/integration/test_offsets.py). */
-#include "trace.h"
+#include "group_trace.h"
 #include "wire_txn_offset_commit.h"
 
 struct txn_call {
@@ -135,12 +135,12 @@ static void test_replication(void **state)
     t->hold = true;
     txn_commit(t, "a", 9, 0, 5);
     expect(t, "a commit NONE\n");
-    commit(t);
+    commit_all(t);
     end_txn(t, 9, true);
     fetch_offset(t, "g", "t", 0);
     stable_line(t, 0);
     expect(t, "a txn-commit NONE\nt-0 1 7 '' NONE\nt-0 -1 -1 '' UNSTABLE_OFFSET_COMMIT\n");
-    commit(t);
+    commit_all(t);
     stable_line(t, 0);
     expect(t, "end NONE\nt-0 5 -1 '' NONE\n");
     txn_commit(t, "a", 9, 0, 6);

@@ -1,5 +1,5 @@
 /* Rebalances by time and by members that come, go and fall silent. */
-#include "trace.h"
+#include "group_trace.h"
 
 static struct trace *with_delay(void)
 {

@@ -1,5 +1,5 @@
 /* Loading: transactions, tombstones, groups of other kinds, records that are none. */
-#include "trace.h"
+#include "group_trace.h"
 
 #include "coord/group_record.h"
 #include "record/control.h"

@@ -1,6 +1,6 @@
 /* The life of a shard, and the check of it all: after any events, what the log alone gives back is
  * what lives. */
-#include "trace.h"
+#include "group_trace.h"
 
 static void test_life(void **state)
 {
@@ -99,7 +99,7 @@ static void random_event(struct trace *t, uint64_t *seed)
         c->member_id = SLICE_LIT(""); /* the client starts anew */
         c->generation = -1;
         break;
-    case 13: commit(t); break;
+    case 13: commit_all(t); break;
     default: wait_ms(t, next_random(seed) % 5000); break;
     }
     buf_clear(&t->lines);
@@ -133,16 +133,19 @@ static void test_log_gives_back_what_lives(void **state)
             random_event(t, &seed);
         t->append_error = ERR_NONE;
         t->hold = false;
-        commit(t);
+        commit_all(t);
         buf_clear(&t->lines);
         durable_lines(t, t->shard, t->shard);
         char *live = mem_printf("%.*s", SLICE_FMT(buf_slice(&t->lines)));
         buf_clear(&t->lines);
-        struct coord_shard *loaded = trace_reload(t);
+        struct coord_shard *loaded = trace_load(t);
+        struct coord_update update;
+        coord_update_init(&update);
+        coord_shard_activate(loaded, &t->event, t->log_end, t->epoch, &update);
+        coord_update_deliver(&update);
         durable_lines(t, loaded, t->shard);
         expect(t, live);
         mem_free(live);
-        struct coord_update update;
         coord_update_init(&update);
         coord_shard_unload(loaded, &update);
         coord_shard_free(loaded);

@@ -1,5 +1,5 @@
 /* A shard's plumbing: the mapping of errors, timers, records. */
-#include "trace.h"
+#include "group_trace.h"
 
 #include "coord/shard.h"
 

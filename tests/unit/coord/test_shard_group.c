@@ -1,6 +1,6 @@
 /* The machine of groups: what a removed group is to readers until its tombstone is committed, and
  * that a write holds its group. */
-#include "trace.h"
+#include "group_trace.h"
 
 #include "coord/group.h"
 
@@ -16,7 +16,7 @@ static void test_ghost(void **state)
     expect(t, "");
     assert_null(shard_group(t->shard, slice_str("g")));
     assert_non_null(shard_group_committed(t->shard, slice_str("g")));
-    commit(t);
+    commit_all(t);
     expect(t, "delete g NONE\n");
     assert_null(shard_group_committed(t->shard, slice_str("g")));
     trace_free(t);
@@ -72,7 +72,7 @@ static void test_write_holds_group(void **state)
     group_unref(group);
     shard_leave(t->shard);
     expect(t, "");
-    commit(t);
+    commit_all(t);
     expect(t, "h NONE\n");
     shard_records_fini(&records);
     trace_free(t);

@@ -1,5 +1,5 @@
 /* SyncGroup and Heartbeat. (4.4.0) marks answers of a running Apache Kafka 4.4.0. */
-#include "trace.h"
+#include "group_trace.h"
 
 static void joined_two(struct trace *t)
 {
@@ -48,7 +48,7 @@ static void test_answers_wait_for_the_commit(void **state)
     sync_members(t, "b", NULL);
     describe(t, "g");
     expect(t, "g CompletingRebalance consumer/ [a=/ b=/] NONE\n");
-    commit(t);
+    commit_all(t);
     expect(t, "a sync 'p-a'\nb sync 'p-b'\n");
     trace_free(t);
 }
@@ -92,7 +92,7 @@ static void test_commit_times_out(void **state)
     expect(t, "");
     wait_ms(t, 1); /* offsets.commit.timeout.ms */
     expect(t, "a sync COORDINATOR_NOT_AVAILABLE\n");
-    commit(t); /* too late */
+    commit_all(t); /* too late */
     heartbeat(t, "a");
     expect(t, "a heartbeat REBALANCE_IN_PROGRESS\n");
     trace_free(t);

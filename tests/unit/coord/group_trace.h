@@ -1,26 +1,17 @@
-/* The coordinator's tests as readable traces: named clients send requests to one shard over an
- * array as its log; every answer becomes a line of text, and expect() compares the lines since the
- * last one. Member ids are shown as the name of the client that got them.
+/* The group coordinator's tests as readable traces over shard_trace.h: named clients send requests,
+ * every answer becomes a line. Member ids are shown as the name of the client that got them.
  *
- *     join(t, "a");  expect(t, "a join MEMBER_ID_REQUIRED\n");
- *
- * The clock stands still unless a test lets time pass with wait_ms(). */
-#ifndef KLAMM_TESTS_COORD_TRACE_H
-#define KLAMM_TESTS_COORD_TRACE_H
+ *     join(t, "a");  expect(t, "a join MEMBER_ID_REQUIRED\n"); */
+#ifndef KLAMM_TESTS_COORD_GROUP_TRACE_H
+#define KLAMM_TESTS_COORD_GROUP_TRACE_H
 
 #include <stdio.h>
 
-#include "../unit.h"
+#include "shard_trace.h"
 
-#include "base/buf.h"
-#include "base/mem.h"
 #include "coord/answers.h"
 #include "coord/groups.h"
 #include "coord/offsets.h"
-#include "coord/runtime.h"
-#include "record/batch.h"
-#include "record/builder.h"
-#include "wire/codec.h"
 #include "wire_delete_groups.h"
 #include "wire_describe_groups.h"
 #include "wire_heartbeat.h"
@@ -32,8 +23,6 @@
 #include "wire_offset_fetch.h"
 #include "wire_sync_group.h"
 
-enum { TRACE_CLIENTS_MAX = 64 };
-
 struct client {
     char name[16];
     const char *group, *instance, *protocol_type;
@@ -44,25 +33,6 @@ struct client {
     int32_t generation;
     int32_t session_timeout_ms, rebalance_timeout_ms;
     bool leads;
-    int parked; /* requests without an answer */
-};
-
-struct trace {
-    struct coord_config config;
-    struct coord_shard *shard;
-    struct coord_event event;
-    int64_t deadline_ms;
-    struct buf log;       /* all batches, with their offsets */
-    int64_t log_end;      /* next offset */
-    int64_t acknowledged; /* high watermark */
-    bool hold;            /* appended batches stay uncommitted until commit() */
-    enum err append_error;
-    int batch_count;
-    struct buf lines;
-    struct arena arena;
-    uint8_t random;
-    struct client clients[TRACE_CLIENTS_MAX];
-    size_t client_count;
 };
 
 enum trace_api {
@@ -91,34 +61,15 @@ struct trace_call {
     } response;
 };
 
-static inline enum err trace_append(void *ctx, int32_t partition, struct slice batch,
-                                    int64_t *ret_offset_next, int64_t *ret_committed)
-{
-    struct trace *t = ctx;
-    (void)partition;
-    if (t->append_error)
-        return t->append_error;
-    size_t at = t->log.size;
-    assert_true(batch_check(batch) == ERR_NONE);
-    buf_put_slice(&t->log, batch);
-    batch_set_base_offset(t->log.data + at, t->log_end);
-    t->log_end = batch_offset_next(t->log.data + at);
-    t->batch_count++;
-    if (!t->hold)
-        t->acknowledged = t->log_end;
-    *ret_offset_next = t->log_end;
-    *ret_committed = t->acknowledged;
-    return ERR_NONE;
-}
-
 static inline struct client *trace_client(struct trace *t, const char *name)
 {
     for (size_t i = 0; i < t->client_count; i++) {
-        if (strcmp(t->clients[i].name, name) == 0)
-            return &t->clients[i];
+        if (strcmp(t->clients[i]->name, name) == 0)
+            return t->clients[i];
     }
     assert_true(t->client_count < TRACE_CLIENTS_MAX);
-    struct client *c = &t->clients[t->client_count++];
+    struct client *c = arena_alloc(&t->arena, sizeof *c);
+    t->clients[t->client_count++] = c;
     *c = (struct client){.group = "g",
                          .protocol_type = "consumer",
                          .protocols = {"range"},
@@ -134,8 +85,8 @@ static inline struct client *trace_client(struct trace *t, const char *name)
 static inline struct slice trace_name(struct trace *t, struct slice id)
 {
     for (size_t i = 0; id.size > 0 && i < t->client_count; i++) {
-        if (slice_eq(t->clients[i].member_id, id))
-            return slice_str(t->clients[i].name);
+        if (slice_eq(t->clients[i]->member_id, id))
+            return slice_str(t->clients[i]->name);
     }
     return id;
 }
@@ -147,7 +98,7 @@ static inline void trace_join_line(struct trace *t, struct client *c,
         c->member_id = arena_dup(&t->arena, r->member_id);
     buf_printf(&t->lines, "%s join", c->name);
     if (r->error_code) {
-        buf_printf(&t->lines, " %s\n", err_name(err_from_wire(r->error_code)));
+        buf_printf(&t->lines, " %s\n", code_name(r->error_code));
         return;
     }
     c->generation = r->generation_id;
@@ -169,88 +120,53 @@ static inline void trace_done(struct coord_reply *reply)
     struct trace_call *call = LIST_ITEM(reply, struct trace_call, reply);
     struct trace *t = call->trace;
     struct client *c = call->client;
-    c->parked--;
+    t->parked--;
     switch (call->api) {
     case TRACE_JOIN: trace_join_line(t, c, &call->response.join); break;
     case TRACE_SYNC:
         if (call->response.sync.error_code)
             buf_printf(&t->lines, "%s sync %s\n", c->name,
-                       err_name(err_from_wire(call->response.sync.error_code)));
+                       code_name(call->response.sync.error_code));
         else
             buf_printf(&t->lines, "%s sync '%.*s'\n", c->name,
                        SLICE_FMT(call->response.sync.assignment));
         break;
     case TRACE_HEARTBEAT:
         buf_printf(&t->lines, "%s heartbeat %s\n", c->name,
-                   err_name(err_from_wire(call->response.heartbeat.error_code)));
+                   code_name(call->response.heartbeat.error_code));
         break;
     case TRACE_LEAVE:
-        buf_printf(&t->lines, "%s leave %s", c->name,
-                   err_name(err_from_wire(call->response.leave.error_code)));
+        buf_printf(&t->lines, "%s leave %s", c->name, code_name(call->response.leave.error_code));
         for (int32_t i = 0; i < call->response.leave.members_count; i++)
-            buf_printf(&t->lines, " %s",
-                       err_name(err_from_wire(call->response.leave.members[i].error_code)));
+            buf_printf(&t->lines, " %s", code_name(call->response.leave.members[i].error_code));
         buf_printf(&t->lines, "\n");
         break;
     case TRACE_COMMIT:
-        buf_printf(
-            &t->lines, "%s commit %s\n", c->name,
-            err_name(err_from_wire(call->response.commit.topics[0].partitions[0].error_code)));
+        buf_printf(&t->lines, "%s commit %s\n", c->name,
+                   code_name(call->response.commit.topics[0].partitions[0].error_code));
         break;
     case TRACE_DELETE:
         buf_printf(&t->lines, "delete");
         for (int32_t i = 0; i < call->response.deleted.results_count; i++)
             buf_printf(&t->lines, " %.*s %s", SLICE_FMT(call->response.deleted.results[i].group_id),
-                       err_name(err_from_wire(call->response.deleted.results[i].error_code)));
+                       code_name(call->response.deleted.results[i].error_code));
         buf_printf(&t->lines, "\n");
         break;
     case TRACE_OFFSET_DELETE:
         buf_printf(&t->lines, "%s offset-delete %s", c->name,
-                   err_name(err_from_wire(call->response.offset_delete.error_code)));
+                   code_name(call->response.offset_delete.error_code));
         for (int32_t i = 0; i < call->response.offset_delete.topics_count; i++)
             buf_printf(&t->lines, " %s",
-                       err_name(err_from_wire(
-                           call->response.offset_delete.topics[i].partitions[0].error_code)));
+                       code_name(call->response.offset_delete.topics[i].partitions[0].error_code));
         buf_printf(&t->lines, "\n");
         break;
     }
     mem_free(call);
 }
 
-static inline struct coord_writer trace_writer(struct trace *t)
-{
-    return (struct coord_writer){t, trace_append};
-}
-
-static inline void trace_deliver(struct trace *t, struct coord_update *update)
-{
-    t->deadline_ms = update->deadline_ms;
-    coord_update_deliver(update);
-}
-
 static inline struct trace *trace_new_with(const struct coord_config *config)
 {
-    struct trace *t = mem_zalloc(sizeof *t);
-    t->config = *config;
-    buf_init(&t->log);
-    buf_init(&t->lines);
-    arena_init(&t->arena);
-    t->event = (struct coord_event){.now_ms = 1000,
-                                    .wall_ms = 1700000000000,
-                                    .version = 9,
-                                    .client_id = SLICE_LIT("client"),
-                                    .client_host = SLICE_LIT("/127.0.0.1")};
-    struct coord_writer writer = trace_writer(t);
-    t->shard = coord_shard_new(COORD_GROUPS, &t->config, &writer, 3);
-    return t;
-}
-
-static inline void trace_activate(struct trace *t)
-{
-    struct coord_update update;
-    coord_update_init(&update);
-    coord_shard_activate(t->shard, &t->event, t->log_end, 0, &update);
-    trace_deliver(t, &update);
+    return trace_new_of(COORD_GROUPS, config);
 }
 
 /* A serving shard without initial rebalance delay. */
@@ -264,83 +180,6 @@ static inline struct trace *trace_new(void)
     return t;
 }
 
-static inline void trace_unload(struct trace *t)
-{
-    struct coord_update update;
-    coord_update_init(&update);
-    coord_shard_unload(t->shard, &update);
-    trace_deliver(t, &update);
-}
-
-static inline void trace_free(struct trace *t)
-{
-    trace_unload(t);
-    for (size_t i = 0; i < t->client_count; i++)
-        assert_int_equal(t->clients[i].parked, 0); /* every request was answered */
-    coord_shard_free(t->shard);
-    buf_fini(&t->log);
-    buf_fini(&t->lines);
-    arena_fini(&t->arena);
-    mem_free(t);
-}
-
-/* A second shard made from the log alone. */
-static inline struct coord_shard *trace_reload(struct trace *t)
-{
-    struct coord_writer writer = trace_writer(t);
-    struct coord_shard *shard = coord_shard_new(COORD_GROUPS, &t->config, &writer, 3);
-    assert_int_equal(coord_shard_load(shard, buf_slice(&t->log)), ERR_NONE);
-    struct coord_update update;
-    coord_update_init(&update);
-    coord_shard_activate(shard, &t->event, t->log_end, 0, &update);
-    coord_update_deliver(&update);
-    return shard;
-}
-
-/* The node restarts: what is parked is answered, the state comes back from the log. */
-static inline void trace_restart(struct trace *t)
-{
-    trace_unload(t);
-    coord_shard_free(t->shard);
-    t->shard = trace_reload(t);
-}
-
-static inline void expect(struct trace *t, const char *lines)
-{
-    buf_put_i8(&t->lines, 0);
-    assert_string_equal((const char *)t->lines.data, lines);
-    buf_clear(&t->lines);
-}
-
-/* Lets time pass, firing what is due on the way at its time. */
-static inline void wait_ms(struct trace *t, int64_t ms)
-{
-    int64_t until = t->event.now_ms + ms;
-    for (;;) {
-        int64_t next = t->deadline_ms < until ? t->deadline_ms : until;
-        if (next > t->event.now_ms) {
-            t->event.wall_ms += next - t->event.now_ms;
-            t->event.now_ms = next;
-        }
-        struct coord_update update;
-        coord_update_init(&update);
-        coord_shard_tick(t->shard, &t->event, &update);
-        trace_deliver(t, &update);
-        if (next == until && t->deadline_ms > until)
-            return;
-    }
-}
-
-/* The high watermark reaches the log end. */
-static inline void commit(struct trace *t)
-{
-    struct coord_update update;
-    coord_update_init(&update);
-    t->acknowledged = t->log_end;
-    coord_shard_committed(t->shard, &t->event, t->acknowledged, &update);
-    trace_deliver(t, &update);
-}
-
 static inline struct trace_call *trace_call(struct trace *t, struct client *c, enum trace_api api)
 {
     struct trace_call *call = mem_zalloc(sizeof *call);
@@ -350,7 +189,7 @@ static inline struct trace_call *trace_call(struct trace *t, struct client *c, e
     call->reply.arena = &t->arena;
     call->reply.response = &call->response;
     call->reply.done = trace_done;
-    c->parked++;
+    t->parked++;
     return call;
 }
 
@@ -555,7 +394,7 @@ static inline void fetch_lines(struct trace *t, struct coord_shard *shard, const
     t->event.version = 9;
     coord_offsets_fetch(shard, &t->event, &r, require_stable, &t->arena, &g);
     if (g.error_code)
-        buf_printf(&t->lines, "fetch %s\n", err_name(err_from_wire(g.error_code)));
+        buf_printf(&t->lines, "fetch %s\n", code_name(g.error_code));
     for (int32_t i = 0; i < g.topics_count; i++) {
         for (int32_t p = 0; p < g.topics[i].partitions_count; p++) {
             const struct offset_fetch_response_offset_fetch_response_partitions *item =
@@ -563,7 +402,7 @@ static inline void fetch_lines(struct trace *t, struct coord_shard *shard, const
             buf_printf(&t->lines, "%.*s-%d %lld %d '%.*s' %s\n", SLICE_FMT(g.topics[i].name),
                        (int)item->partition_index, (long long)item->committed_offset,
                        (int)item->committed_leader_epoch, SLICE_FMT(item->metadata),
-                       err_name(err_from_wire(item->error_code)));
+                       code_name(item->error_code));
         }
     }
 }
@@ -588,7 +427,7 @@ static inline void describe_lines(struct trace *t, const struct coord_shard *sha
                    SLICE_FMT(trace_name(t, g.members[i].member_id)),
                    SLICE_FMT(g.members[i].member_metadata),
                    SLICE_FMT(g.members[i].member_assignment));
-    buf_printf(&t->lines, "] %s\n", err_name(err_from_wire(g.error_code)));
+    buf_printf(&t->lines, "] %s\n", code_name(g.error_code));
 }
 
 static inline void describe(struct trace *t, const char *group)
@@ -610,7 +449,7 @@ static inline void list_lines(struct trace *t, const char *state, const char *ty
     coord_groups_list(t->shard, &t->event, &r, &t->arena, &response);
     buf_printf(&t->lines, "list");
     if (response.error_code)
-        buf_printf(&t->lines, " %s", err_name(err_from_wire(response.error_code)));
+        buf_printf(&t->lines, " %s", code_name(response.error_code));
     for (int32_t i = 0; i < response.groups_count; i++)
         buf_printf(&t->lines, " %.*s:%.*s:%.*s:%.*s", SLICE_FMT(response.groups[i].group_id),
                    SLICE_FMT(response.groups[i].protocol_type),
