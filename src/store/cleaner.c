@@ -103,7 +103,7 @@ static struct cleaner_config config_of(struct cleaner *cleaner)
 
 static void retain(struct log *log, void *context)
 {
-    if (!log->cleaning && !log->uncleanable)
+    if (cleaner_compacts(log) && !log->cleaning && !log->uncleanable)
         log_apply_retention(log, *(int64_t *)context);
 }
 
@@ -127,7 +127,7 @@ static void write_checkpoints(struct cleaner *cleaner)
 
 static void tidy(struct cleaner *cleaner, int64_t now_ms)
 {
-    cleaner_each_log(cleaner->dirs, retain, &now_ms);
+    log_walk_each(cleaner->dirs, NULL, retain, &now_ms);
     write_checkpoints(cleaner);
 }
 

@@ -6,31 +6,17 @@
 #include "base/crc32c.h"
 #include "os/diag.h"
 
-/* Names and offsets are read while the table stands still. A log's own lock is taken for each. */
-static void fill(struct log_dir *dir, struct checkpoint *checkpoint)
+static void note(struct log *log, void *context)
 {
-    struct log_dirs *dirs = dir->dirs;
-    lock_take(&dirs->table_lock);
-    for (size_t i = 0; i < map_count(&dirs->logs); i++) {
-        struct log *log = map_at(&dirs->logs, i);
-        if (log->dir != dir || log->future)
-            continue;
-        struct lock *lock = log->lock;
-        if (lock)
-            lock_take(lock);
-        if (log->first_dirty >= 0)
-            checkpoint_put(checkpoint, log_topic(log), log->partition, log->first_dirty);
-        if (lock)
-            lock_release(lock);
-    }
-    lock_release(&dirs->table_lock);
+    if (!log->future && log->first_dirty >= 0)
+        checkpoint_put(context, log_topic(log), log->partition, log->first_dirty);
 }
 
 static void write_one(struct log_dir *dir)
 {
     struct checkpoint checkpoint;
     checkpoint_init(&checkpoint);
-    fill(dir, &checkpoint);
+    log_walk_at_once(dir, note, &checkpoint);
     struct slice text = buf_slice(&checkpoint.text);
     uint32_t crc = crc32c(1, text.data, text.size);
     if (crc != dir->cleaned_crc) {

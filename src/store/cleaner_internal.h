@@ -25,15 +25,8 @@ struct cleaner_dirt {
  * nothing that could be cleaned. */
 bool cleaner_dirt_of(struct log *log, int64_t now_ms, struct cleaner_dirt *ret_dirt);
 
-/* The log if it is still there, with its lock taken. */
-struct log *cleaner_take_log(struct log_dirs *dirs, const char *name, int64_t serial,
-                             struct lock **ret_lock);
-/* `lock` as cleaner_take_log gave it. */
-void cleaner_release_log(struct log_dirs *dirs, struct lock *lock);
-/* Calls visit for each log that may be compacted, with its lock taken. One that is made or deleted
- * meanwhile may be missed, or hide another one. */
-void cleaner_each_log(struct log_dirs *dirs, void (*visit)(struct log *log, void *context),
-                      void *context);
+/* Whether its topic is compacted and it can be cleaned. Under its lock. */
+bool cleaner_compacts(const struct log *log);
 
 /* ---- rounds (cleaner_round.c) -----------------------------------------------------------------
  */

@@ -13,55 +13,9 @@
 #include "base/mem.h"
 #include "os/diag.h"
 
-/* ---- finding logs -----------------------------------------------------------------------------
- */
-
-struct log *cleaner_take_log(struct log_dirs *dirs, const char *name, int64_t serial,
-                             struct lock **ret_lock)
-{
-    lock_take(&dirs->table_lock);
-    struct log *log = map_get(&dirs->logs, slice_str(name));
-    if (!log || log->serial != serial) {
-        lock_release(&dirs->table_lock);
-        return NULL;
-    }
-    *ret_lock = log->lock;
-    if (log->lock) {
-        lock_take(log->lock);
-        lock_release(&dirs->table_lock);
-    }
-    return log;
-}
-
-void cleaner_release_log(struct log_dirs *dirs, struct lock *lock)
-{
-    lock_release(lock ? lock : &dirs->table_lock);
-}
-
-static bool may_be_compacted(const struct log *log)
+bool cleaner_compacts(const struct log *log)
 {
     return log->config.cleanup_compact && !log->future && !log->closed && !log_failed(log);
-}
-
-void cleaner_each_log(struct log_dirs *dirs, void (*visit)(struct log *log, void *context),
-                      void *context)
-{
-    lock_take(&dirs->table_lock);
-    for (size_t i = 0; i < map_count(&dirs->logs); i++) {
-        struct log *log = map_at(&dirs->logs, i);
-        struct lock *lock = log->lock;
-        if (lock) {
-            lock_take(lock);
-            lock_release(&dirs->table_lock);
-        }
-        if (may_be_compacted(log))
-            visit(log, context);
-        if (lock) {
-            lock_release(lock);
-            lock_take(&dirs->table_lock);
-        }
-    }
-    lock_release(&dirs->table_lock);
 }
 
 /* ---- how dirty --------------------------------------------------------------------------------
@@ -69,7 +23,8 @@ void cleaner_each_log(struct log_dirs *dirs, void (*visit)(struct log *log, void
 
 static void correct_first_dirty(struct log *log)
 {
-    bool below = log->first_dirty<log->start, above = log->first_dirty> log->end;
+    bool below = log->first_dirty < log->start;
+    bool above = log->first_dirty > log->end;
     if (log->first_dirty >= 0 && (above || (below && !log->config.cleanup_delete)))
         diag(DIAG_STORE, DIAG_WARN,
              "%s: the cleaner's checkpoint %lld does not fit the log, which has offsets from %lld "
@@ -178,7 +133,8 @@ static void consider(struct log *log, void *context)
 {
     struct search *search = context;
     struct cleaner_dirt dirt;
-    if (!is_candidate(log, search->now_ms, &dirt) || (search->name && dirt.ratio <= search->ratio))
+    if (!cleaner_compacts(log) || !is_candidate(log, search->now_ms, &dirt) ||
+        (search->name && dirt.ratio <= search->ratio))
         return;
     mem_free(search->name);
     search->name = mem_strdup(log->name);
@@ -190,18 +146,18 @@ struct cleaner_round *cleaner_pick(struct log_dirs *dirs, const struct cleaner_c
                                    int64_t now_ms)
 {
     struct search search = {.now_ms = now_ms};
-    cleaner_each_log(dirs, consider, &search);
+    log_walk_each(dirs, NULL, consider, &search);
     if (!search.name)
         return NULL;
     struct cleaner_round *round = NULL;
     struct lock *lock;
-    struct log *log = cleaner_take_log(dirs, search.name, search.serial, &lock);
+    struct log *log = log_walk_enter(dirs, search.name, search.serial, &lock);
     struct cleaner_dirt dirt;
     if (log) {
         /* Another task may have taken it, or its holder changed it. */
-        if (may_be_compacted(log) && is_candidate(log, now_ms, &dirt))
+        if (cleaner_compacts(log) && is_candidate(log, now_ms, &dirt))
             round = cleaner_round_new(log, &dirt, config, now_ms);
-        cleaner_release_log(dirs, lock);
+        log_walk_leave(dirs, lock);
     }
     mem_free(search.name);
     return round;

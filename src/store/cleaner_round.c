@@ -217,7 +217,7 @@ bool cleaner_round_free(struct cleaner_round *r)
         log_dir_fail(r->dir, r->where);
     struct lock *lock;
     enum err before = ERR_NONE;
-    struct log *log = cleaner_take_log(r->dirs, r->name, r->serial, &lock);
+    struct log *log = log_walk_enter(r->dirs, r->name, r->serial, &lock);
     cleaner_output_drop(&r->output, log);
     if (log) {
         before = log->clean_err;
@@ -226,7 +226,7 @@ bool cleaner_round_free(struct cleaner_round *r)
         if (!r->err && r->truncations == log->truncations)
             log->first_dirty = r->offset_end;
         log->uncleanable = log->uncleanable || is_permanent(r->err);
-        cleaner_release_log(r->dirs, lock);
+        log_walk_leave(r->dirs, lock);
         tell(r, before);
     }
     bool cleaned = !r->err;
@@ -252,12 +252,12 @@ bool cleaner_round_free(struct cleaner_round *r)
 /* The log with its lock taken, if the round may go on; else the round ends. */
 static struct log *take_log(struct cleaner_round *r, struct lock **ret_lock)
 {
-    struct log *log = cleaner_take_log(r->dirs, r->name, r->serial, ret_lock);
+    struct log *log = log_walk_enter(r->dirs, r->name, r->serial, ret_lock);
     if (log && !log_failed(log) && !log->closed && log->config.cleanup_compact && !log->future &&
         log->truncations == r->truncations && !r->output.revoked)
         return log;
     if (log)
-        cleaner_release_log(r->dirs, *ret_lock);
+        log_walk_leave(r->dirs, *ret_lock);
     fail(r, ERR_CLOSED, "looking at the log");
     return NULL;
 }
@@ -297,7 +297,7 @@ static bool open_segment(struct cleaner_round *r, int64_t offset)
     int fd;
     if (!err)
         err = log_file_pin(&segment->files[SEGMENT_LOG], false, &fd);
-    cleaner_release_log(r->dirs, lock);
+    log_walk_leave(r->dirs, lock);
     struct io_stat stat;
     if (!err) {
         r->open = true;
@@ -441,7 +441,7 @@ static void step_group(struct cleaner_round *r)
     take_lasts(r, log);
     r->filter.indexed_count = 0;
     enum err err = cleaner_output_open(&r->output, log, r->segments[r->group_from]->base);
-    cleaner_release_log(r->dirs, lock);
+    log_walk_leave(r->dirs, lock);
     if (err)
         fail(r, err, "making a segment");
     else
@@ -498,7 +498,7 @@ static enum err swap_locked(struct cleaner_round *r, bool finish)
     else
         err = cleaner_output_prepare(&r->output, log, r->mtime_ms, r->filter.indexed,
                                      r->filter.indexed_count);
-    cleaner_release_log(r->dirs, lock);
+    log_walk_leave(r->dirs, lock);
     return err;
 }
 

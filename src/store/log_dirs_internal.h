@@ -121,6 +121,23 @@ void log_dir_delete_folder_later(struct log_dir *dir, const char *path, int64_t 
 void log_dir_run_deletions(struct log_dir *dir, int64_t now_ms);
 void log_dir_forget_deletions(struct log_dir *dir);
 
+/* log_walk.c */
+typedef void log_walk_visit(struct log *log, void *context);
+/* Table lock held. Takes the log's own lock and returns it; NULL: it has none, that of the table
+ * covers it. */
+struct lock *log_walk_take(struct log *log);
+/* The log of that name if it is still the same one, with the lock that covers it taken. */
+struct log *log_walk_enter(struct log_dirs *dirs, const char *name, int64_t serial,
+                           struct lock **ret_lock);
+/* `lock` as log_walk_enter gave it. */
+void log_walk_leave(struct log_dirs *dirs, struct lock *lock);
+/* Visits the logs of `dir` (NULL: all), one after the other, each with its lock taken. One that is
+ * created or deleted meanwhile may be missed, or hide another one: for work that comes again. */
+void log_walk_each(struct log_dirs *dirs, const struct log_dir *dir, log_walk_visit *visit,
+                   void *context);
+/* The same while the table stands still, so that none is missed: for visits that are short. */
+void log_walk_at_once(struct log_dir *dir, log_walk_visit *visit, void *context);
+
 /* log_dirs_jobs.c */
 /* On the loop, when a job that counted in `busy` ended. */
 void log_dirs_job_ended(struct log_dirs *dirs);

@@ -3,9 +3,8 @@
  * forgets idle producers, each at its interval. One job a folder, so that a slow folder delays no
  * other. Also the orderly stop.
  *
- * The timer and job bookkeeping are on the loop; jobs run on workers. A job finds a log under the
- * table lock, takes the log's own lock and lets the table go: what takes long in one log (retention
- * renames files) delays no look-up of others. log_detach waits for a job that is in the log. */
+ * The timer and job bookkeeping are on the loop; jobs run on workers and come to a log by
+ * log_walk.c. */
 #include "store/log_dirs_internal.h"
 
 #include "base/crc32c.h"
@@ -14,60 +13,6 @@
 #include "os/diag.h"
 
 #define TICK_NS INT64_C(1000000000)
-
-/* ---- walking ----------------------------------------------------------------------------------
- */
-
-/* Table lock held. What covers the log: its own lock or, while it is detached, that of the table.
- */
-static struct lock *take_log(struct log *log)
-{
-    if (log->lock)
-        lock_take(log->lock);
-    return log->lock;
-}
-
-/* Calls `visit` for the logs of the folder, one after the other. One that is created or deleted
- * meanwhile may be missed, or hide another one: for work that comes again. */
-static void each_log(struct log_dir *dir, void (*visit)(struct log *log, void *context),
-                     void *context)
-{
-    struct log_dirs *dirs = dir->dirs;
-    lock_take(&dirs->table_lock);
-    for (size_t i = 0; i < map_count(&dirs->logs); i++) {
-        struct log *log = map_at(&dirs->logs, i);
-        if (log->dir != dir)
-            continue;
-        struct lock *lock = take_log(log);
-        if (!lock) {
-            visit(log, context);
-            continue;
-        }
-        lock_release(&dirs->table_lock);
-        visit(log, context);
-        lock_release(lock);
-        lock_take(&dirs->table_lock);
-    }
-    lock_release(&dirs->table_lock);
-}
-
-/* The same while the table stands still, so that none is missed: for visits that are short. */
-static void each_log_at_once(struct log_dir *dir, void (*visit)(struct log *log, void *context),
-                             void *context)
-{
-    struct log_dirs *dirs = dir->dirs;
-    lock_take(&dirs->table_lock);
-    for (size_t i = 0; i < map_count(&dirs->logs); i++) {
-        struct log *log = map_at(&dirs->logs, i);
-        if (log->dir != dir)
-            continue;
-        struct lock *lock = take_log(log);
-        visit(log, context);
-        if (lock)
-            lock_release(lock);
-    }
-    lock_release(&dirs->table_lock);
-}
 
 /* ---- flushing ---------------------------------------------------------------------------------
  */
@@ -103,7 +48,7 @@ static bool pick(struct log_dir *dir, int64_t now_ms, uint32_t *left, struct flu
         if (!node)
             break;
         struct log *log = LIST_ITEM(node, struct log, dirty_link);
-        struct lock *lock = take_log(log);
+        struct lock *lock = log_walk_take(log);
         if (flush_wanted(log, now_ms) && log_flush_prepare(log, &ret_pick->flush)) {
             ret_pick->name = mem_strdup(log->name);
             ret_pick->serial = log->serial;
@@ -126,7 +71,7 @@ static void finish_flush(struct log_dir *dir, struct flush_pick *p)
     if (!log || log->serial != p->serial) {
         log_flush_finish(NULL, &p->flush);
     } else {
-        struct lock *lock = take_log(log);
+        struct lock *lock = log_walk_take(log);
         enum err err = log_flush_finish(log, &p->flush);
         if (err != ERR_IO && log_flush_pending(log))
             log_dir_mark_dirty(dir, log);
@@ -191,7 +136,7 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
     for (int i = 0; i < CHECKPOINT_COUNT; i++)
         checkpoint_init(&checkpoints[i]);
     lock_take(&dir->checkpoint_lock);
-    each_log_at_once(dir, note, checkpoints);
+    log_walk_at_once(dir, note, checkpoints);
     enum err err = ERR_NONE;
     for (int i = 0; i < CHECKPOINT_COUNT; i++) {
         struct slice text = buf_slice(&checkpoints[i].text);
@@ -204,7 +149,7 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
         checkpoint_fini(&checkpoints[i]);
     }
     if (!err && recovery)
-        each_log_at_once(dir, note_saved, NULL);
+        log_walk_at_once(dir, note_saved, NULL);
     lock_release(&dir->checkpoint_lock);
     /* A folder that is no longer there has failed as well. */
     return log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "write checkpoint");
@@ -260,9 +205,9 @@ static void run_dir(struct log_dir *dir)
     if (dir == dir->dirs->metadata)
         log_reserve_keep(dir);
     if (is_due(&dir->next_retention_ms, now_ms, options->retention_check_ms))
-        each_log(dir, retain_uncompacted, &wall_ms);
+        log_walk_each(dir->dirs, dir, retain_uncompacted, &wall_ms);
     if (is_due(&dir->next_expiry_ms, now_ms, options->producer_expiry_check_ms))
-        each_log(dir, expire, &wall_ms);
+        log_walk_each(dir->dirs, dir, expire, &wall_ms);
     flush_due(dir, now_ms);
     bool recovery = is_due(&dir->next_recovery_ms, now_ms, options->checkpoint_ms);
     bool starts = is_due(&dir->next_start_ms, now_ms, options->start_checkpoint_ms);
@@ -350,8 +295,8 @@ void log_dirs_run_now(struct log_dirs *dirs, int64_t now_ms)
             continue;
         log_dir_run_deletions(dir, INT64_MAX);
         log_dir_poll_space(dir);
-        each_log(dir, retain, &now_ms);
-        each_log(dir, expire, &now_ms);
+        log_walk_each(dir->dirs, dir, retain, &now_ms);
+        log_walk_each(dir->dirs, dir, expire, &now_ms);
         flush_due(dir, INT64_MAX / 2);
         if (!dir->is_metadata)
             log_dir_write_checkpoints(dir, true, true, true, false);
