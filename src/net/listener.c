@@ -143,7 +143,7 @@ enum err listener_open(struct net *net, const struct listener_info *info,
 {
     int fd;
     struct io_address bound;
-    enum err e = io_listen(net->io, address, net->config.backlog, &fd, &bound);
+    enum err e = io_bind(net->io, address, &fd, &bound);
     if (e)
         return e;
     struct listener *listener = mem_zalloc(sizeof *listener);
@@ -158,9 +158,16 @@ enum err listener_open(struct net *net, const struct listener_info *info,
     return ERR_NONE;
 }
 
-void listener_start(struct listener *listener)
+enum err listener_start(struct listener *listener)
 {
-    loop_post(listener->net->loops[0].loop, &listener->start_task);
+    struct net *net = listener->net;
+    lock_take(&net->lock);
+    int32_t backlog = net->config.backlog;
+    lock_release(&net->lock);
+    enum err e = io_listen(net->io, listener->watch.fd, backlog);
+    if (!e)
+        loop_post(net->loops[0].loop, &listener->start_task);
+    return e;
 }
 
 void listener_close_all(struct net *net)

@@ -21,12 +21,14 @@ struct listener_info {
     struct io_address bound; /* filled in by listener_open */
 };
 
-/* Binds at once and starts to accept with listener_start, so that a node can take its port early
- * and answer when it is ready. ERR_BUSY: the port is taken. `info` is copied. Caller: start-up
- * thread. The listener belongs to the net and goes with net_stop. */
+/* Takes the port at once, so that a busy one (ERR_BUSY) is known early. Who connects is refused
+ * until listener_start: a client that finds no node tries another, in a backlog it would wait for
+ * an answer that may take as long as a recovery. `info` is copied. Caller: start-up thread. The
+ * listener belongs to the net and goes with net_stop. */
 enum err listener_open(struct net *net, const struct listener_info *info,
                        const struct io_address *address, struct listener **ret_listener);
-void listener_start(struct listener *listener); /* any thread */
+/* Listens and accepts from now on. Any thread; not after net_stop. */
+enum err listener_start(struct listener *listener);
 const struct listener_info *listener_info(const struct listener *listener);
 
 #endif

@@ -189,10 +189,15 @@ enum err io_resolve(struct io *io, const char *host, uint16_t port, struct io_ad
     return io->ops->resolve(io, host, port, ret_address);
 }
 
-enum err io_listen(struct io *io, const struct io_address *address, int backlog, int *ret_fd,
-                   struct io_address *ret_bound)
+enum err io_bind(struct io *io, const struct io_address *address, int *ret_fd,
+                 struct io_address *ret_bound)
 {
-    return io->ops->listen(io, address, backlog, ret_fd, ret_bound);
+    return io->ops->bind(io, address, ret_fd, ret_bound);
+}
+
+enum err io_listen(struct io *io, int fd, int backlog)
+{
+    return io->ops->listen(io, fd, backlog);
 }
 
 enum err io_accept(struct io *io, int listen_fd, int *ret_fd, struct io_address *ret_local,

@@ -155,9 +155,13 @@ struct io_address {
 /* Resolves a host name or numeric address ("" or "0.0.0.0" = all). May block: start-up or worker.
  */
 enum err io_resolve(struct io *io, const char *host, uint16_t port, struct io_address *ret_address);
-/* A listening, non-blocking socket. port 0 picks a free one. ERR_BUSY when the port is taken. */
-enum err io_listen(struct io *io, const struct io_address *address, int backlog, int *ret_fd,
-                   struct io_address *ret_bound);
+/* A non-blocking socket that holds the address; who connects is refused until io_listen. port 0
+ * picks a free one. ERR_BUSY when another socket holds or serves the port, be it one that does not
+ * listen yet. Any thread. */
+enum err io_bind(struct io *io, const struct io_address *address, int *ret_fd,
+                 struct io_address *ret_bound);
+/* From now on connections come in. Any thread. */
+enum err io_listen(struct io *io, int fd, int backlog);
 /* ERR_AGAIN when none waits; ERR_TOO_MANY_FILES. Sets non-blocking and no-delay. */
 enum err io_accept(struct io *io, int listen_fd, int *ret_fd, struct io_address *ret_local,
                    struct io_address *ret_peer);

@@ -88,6 +88,7 @@ static const struct io_ops linux_ops = {
     .watch_set = linux_watch_set,
     .watch_remove = linux_watch_remove,
     .resolve = linux_resolve,
+    .bind = linux_bind,
     .listen = linux_listen,
     .accept = linux_accept,
     .connect = linux_connect,

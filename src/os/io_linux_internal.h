@@ -71,8 +71,9 @@ void linux_watch_remove(struct loop *loop, struct loop_watch *watch);
 /* io_linux_socket.c */
 enum err linux_resolve(struct io *io, const char *host, uint16_t port,
                        struct io_address *ret_address);
-enum err linux_listen(struct io *io, const struct io_address *address, int backlog, int *ret_fd,
-                      struct io_address *ret_bound);
+enum err linux_bind(struct io *io, const struct io_address *address, int *ret_fd,
+                    struct io_address *ret_bound);
+enum err linux_listen(struct io *io, int fd, int backlog);
 enum err linux_accept(struct io *io, int listen_fd, int *ret_fd, struct io_address *ret_local,
                       struct io_address *ret_peer);
 enum err linux_connect(struct io *io, const struct io_address *address, int *ret_fd);

@@ -1,7 +1,7 @@
 /* TCP sockets of the Linux implementation: all non-blocking and close-on-exec. Addresses are
  * numeric text; an IPv4 peer of a dual-stack listener is shown as IPv4, as Java does.
  *
- * Called on the loop that owns the socket, except io_resolve and io_listen (start-up). */
+ * Called on the loop that owns the socket, except io_resolve, io_bind and io_listen (start-up). */
 #include "base/ensure.h"
 #include "os/io_linux_internal.h"
 
@@ -96,8 +96,26 @@ static void set_option(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof value);
 }
 
-enum err linux_listen(struct io *io, const struct io_address *address, int backlog, int *ret_fd,
-                      struct io_address *ret_bound)
+/* Connections of an earlier process that wait for their end hold the port too: SO_REUSEADDR passes
+ * them by. With that option the kernel also lets two sockets have a port as long as neither
+ * listens; a socket without it is alone. So it is set only where it is needed, and only while
+ * binding. */
+static int bind_alone(int fd, const union any_address *address, socklen_t size)
+{
+    if (bind(fd, &address->any, size) == 0)
+        return 0;
+    if (errno != EADDRINUSE)
+        return -1;
+    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    int failed = bind(fd, &address->any, size);
+    int bind_errno = errno;
+    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 0);
+    errno = bind_errno;
+    return failed;
+}
+
+enum err linux_bind(struct io *io, const struct io_address *address, int *ret_fd,
+                    struct io_address *ret_bound)
 {
     union any_address a;
     socklen_t size;
@@ -108,16 +126,14 @@ enum err linux_listen(struct io *io, const struct io_address *address, int backl
     bool wildcard6 = a.any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a.v6.sin6_addr);
     if (fd < 0 && errno == EAFNOSUPPORT && wildcard6) {
         struct io_address v4 = {.host = "0.0.0.0", .port = address->port};
-        return linux_listen(io, &v4, backlog, ret_fd, ret_bound);
+        return linux_bind(io, &v4, ret_fd, ret_bound);
     }
     if (fd < 0)
         return errno_to_err(errno);
-    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (wildcard6)
         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     socklen_t bound_size = sizeof a;
-    if (bind(fd, &a.any, size) < 0 || listen(fd, backlog) < 0 ||
-        getsockname(fd, &a.any, &bound_size) < 0) {
+    if (bind_alone(fd, &a, size) < 0 || getsockname(fd, &a.any, &bound_size) < 0) {
         e = errno_to_err(errno);
         close(fd);
         return e;
@@ -126,6 +142,14 @@ enum err linux_listen(struct io *io, const struct io_address *address, int backl
         address_to_text(&a, ret_bound);
     *ret_fd = fd;
     return ERR_NONE;
+}
+
+/* Accepted sockets inherit SO_REUSEADDR: the next process gets by those that wait for their end. */
+enum err linux_listen(struct io *io, int fd, int backlog)
+{
+    (void)io;
+    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    return listen(fd, backlog) < 0 ? errno_to_err(errno) : ERR_NONE;
 }
 
 enum err linux_accept(struct io *io, int listen_fd, int *ret_fd, struct io_address *ret_local,

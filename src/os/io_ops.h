@@ -47,8 +47,9 @@ struct io_ops {
 
     enum err (*resolve)(struct io *io, const char *host, uint16_t port,
                         struct io_address *ret_address);
-    enum err (*listen)(struct io *io, const struct io_address *address, int backlog, int *ret_fd,
-                       struct io_address *ret_bound);
+    enum err (*bind)(struct io *io, const struct io_address *address, int *ret_fd,
+                     struct io_address *ret_bound);
+    enum err (*listen)(struct io *io, int fd, int backlog);
     enum err (*accept)(struct io *io, int listen_fd, int *ret_fd, struct io_address *ret_local,
                        struct io_address *ret_peer);
     enum err (*connect)(struct io *io, const struct io_address *address, int *ret_fd);

@@ -60,7 +60,7 @@ static uint16_t free_port_after(struct io *io, uint16_t port)
     for (int i = 1; i <= PORTS_TRIED && port + i <= 65535; i++) {
         struct io_address address = {.host = "127.0.0.1", .port = (uint16_t)(port + i)}, bound;
         int fd;
-        if (io_listen(io, &address, 1, &fd, &bound) == ERR_NONE) {
+        if (io_bind(io, &address, &fd, &bound) == ERR_NONE) {
             io_close(io, fd);
             return address.port;
         }

@@ -1,7 +1,7 @@
 /* The steps up.
  *
  *  1. log folders are opened and locked (a second start on a folder is told as that)
- *  2. listeners are bound
+ *  2. listeners take their ports; who connects is refused until 6, as by Apache Kafka
  *  3. the metadata log is recovered
  *  -- node_start returns here --
  *  4. all logs are loaded, on workers
@@ -59,6 +59,17 @@ static bool is_controller_listener(const struct node *node, struct slice name)
     return listener_list_find(config_controller_listeners(node->static_config), name) != NULL;
 }
 
+static char *bind_failed(struct node *node, const struct listener_info *info,
+                         const struct io_address *address, enum err err)
+{
+    if (err == ERR_BUSY)
+        return mem_printf("listener %s: port %u is taken by another process; stop that one, or "
+                          "choose another port in `listeners`",
+                          info->name, address->port);
+    return mem_printf("listener %s cannot listen on %s:%u: %s", info->name, address->host,
+                      address->port, io_error_text(node->options.io, err));
+}
+
 static enum err bind_one(struct node *node, const struct listener_address *from, char **ret_text)
 {
     struct listener_info info = {
@@ -85,14 +96,8 @@ static enum err bind_one(struct node *node, const struct listener_address *from,
         return err;
     }
     err = listener_open(node->net, &info, &address, &node->listeners[node->listener_count]);
-    if (err == ERR_BUSY)
-        *ret_text =
-            mem_printf("listener %s: port %u is taken by another process; stop that one, or "
-                       "choose another port in `listeners`",
-                       info.name, from->port);
-    else if (err)
-        *ret_text = mem_printf("listener %s cannot listen on %s:%u: %s", info.name, address.host,
-                               from->port, io_error_text(node->options.io, err));
+    if (err)
+        *ret_text = bind_failed(node, &info, &address, err);
     else
         node->listener_count++;
     return err;
@@ -441,8 +446,14 @@ static void become_ready(struct loop_timer *timer)
         loop_timer_set(node->meta_loop, timer, now_ns + LOAD_POLL_NS);
         return;
     }
-    for (int i = 0; i < node->listener_count; i++)
-        listener_start(node->listeners[i]);
+    for (int i = 0; i < node->listener_count; i++) {
+        enum err err = listener_start(node->listeners[i]);
+        if (err) {
+            const struct listener_info *info = listener_info(node->listeners[i]);
+            start_failed(node, bind_failed(node, info, &info->bound, err));
+            return;
+        }
+    }
     note_addresses(node);
     node->state = NODE_READY;
     if (node->options.ready)

@@ -56,7 +56,7 @@ static void start(void)
     struct listener_info info = {.name = "FUZZ", .protocol = SECURITY_PLAINTEXT};
     struct io_address address = {.host = "127.0.0.1"};
     ENSURE(listener_open(net, &info, &address, &listener) == ERR_NONE);
-    listener_start(listener);
+    ENSURE(listener_start(listener) == ERR_NONE);
 }
 
 static int dial(void)

@@ -244,8 +244,9 @@ void loops_drop(struct sim_process *process); /* the process died */
 
 struct sim_socket;
 
-enum err sim_io_listen(struct io *io, const struct io_address *address, int backlog, int *ret_fd,
-                       struct io_address *ret_bound);
+enum err sim_io_bind(struct io *io, const struct io_address *address, int *ret_fd,
+                     struct io_address *ret_bound);
+enum err sim_io_listen(struct io *io, int fd, int backlog);
 enum err sim_io_accept(struct io *io, int listen_fd, int *ret_fd, struct io_address *ret_local,
                        struct io_address *ret_peer);
 enum err sim_io_connect(struct io *io, const struct io_address *address, int *ret_fd);

@@ -352,6 +352,7 @@ const struct io_ops sim_ops = {
     .watch_set = sim_watch_set,
     .watch_remove = sim_watch_remove,
     .resolve = sim_io_resolve,
+    .bind = sim_io_bind,
     .listen = sim_io_listen,
     .accept = sim_io_accept,
     .connect = sim_io_connect,

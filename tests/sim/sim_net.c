@@ -18,7 +18,7 @@ struct segment {
 
 struct sim_socket {
     struct sim_process *process;
-    bool listening, connecting, refused, reset, write_closed, end_read;
+    bool bound, listening, connecting, refused, reset, write_closed, end_read;
     struct io_address local, remote;
     int64_t ready_ns; /* connecting: when the result is known; waiting: when it can be accepted */
     struct sim_socket *peer;
@@ -105,26 +105,26 @@ static bool is_any(const char *host)
     return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
-static struct sim_socket *find_listener(struct sim_process *process, const char *host,
-                                        uint16_t port)
+/* The socket that holds the address, whether it listens or not. */
+static struct sim_socket *find_bound(struct sim_process *process, const char *host, uint16_t port)
 {
     for (int i = 0; process && i < process->fd_count; i++) {
         struct sim_socket *s = process->fds[i].kind == FD_SOCKET ? process->fds[i].socket : NULL;
-        if (s && s->listening && s->local.port == port &&
+        if (s && s->bound && s->local.port == port &&
             (is_any(s->local.host) || is_any(host) || strcmp(s->local.host, host) == 0))
             return s;
     }
     return NULL;
 }
 
-enum err sim_io_listen(struct io *io, const struct io_address *address, int backlog, int *ret_fd,
-                       struct io_address *ret_bound)
+enum err sim_io_bind(struct io *io, const struct io_address *address, int *ret_fd,
+                     struct io_address *ret_bound)
 {
     struct sim_process *process = process_of(io);
     struct io_address bound = *address;
-    while (bound.port == 0 || (address->port == 0 && find_listener(process, "::", bound.port)))
+    while (bound.port == 0 || (address->port == 0 && find_bound(process, "::", bound.port)))
         bound.port = process->machine->port_next++;
-    if (find_listener(process, bound.host, bound.port))
+    if (find_bound(process, bound.host, bound.port))
         return sim_failed(process, ERR_BUSY, "Address already in use");
     struct sim_socket *s = socket_new(process);
     int fd;
@@ -133,12 +133,20 @@ enum err sim_io_listen(struct io *io, const struct io_address *address, int back
         mem_free(s);
         return e;
     }
-    s->listening = true;
+    s->bound = true;
     s->local = bound;
-    s->backlog_max = backlog;
     if (ret_bound)
         *ret_bound = bound;
     *ret_fd = fd;
+    return ERR_NONE;
+}
+
+enum err sim_io_listen(struct io *io, int fd, int backlog)
+{
+    struct sim_socket *s = socket_of(io, fd);
+    ENSURE(s->bound);
+    s->listening = true;
+    s->backlog_max = backlog;
     return ERR_NONE;
 }
 
@@ -174,8 +182,8 @@ enum err sim_io_connect(struct io *io, const struct io_address *address, int *re
     s->ready_ns = there_ns + latency_ns(sim);
     s->connecting = true;
     struct sim_socket *listener =
-        target ? find_listener(target->process, address->host, address->port) : NULL;
-    if (!listener || listener->backlog_count >= listener->backlog_max ||
+        target ? find_bound(target->process, address->host, address->port) : NULL;
+    if (!listener || !listener->listening || listener->backlog_count >= listener->backlog_max ||
         sim->cut[process->machine->index][target->index]) {
         s->refused = true;
     } else {

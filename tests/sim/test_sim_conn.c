@@ -313,7 +313,7 @@ static struct world *world_new(uint64_t seed, bool faulty)
     struct io_address any = {.host = "0.0.0.0", .port = 9092};
     struct listener *listener;
     assert_int_equal(listener_open(w->net, &info, &any, &listener), ERR_NONE);
-    listener_start(listener);
+    assert_int_equal(listener_start(listener), ERR_NONE);
     w->address = (struct io_address){.port = 9092};
     memcpy(w->address.host, sim_machine_host(w->server), 9);
     if (faulty)
@@ -435,7 +435,13 @@ static void a_killed_server(void **state)
     struct io_address any = {.host = "0.0.0.0", .port = 9092};
     struct io_address address = {.host = "10.0.0.1", .port = 9092};
     int listen_fd, fd, accepted, refused;
-    assert_int_equal(io_listen(io, &any, 5, &listen_fd, NULL), ERR_NONE);
+    assert_int_equal(io_bind(io, &any, &listen_fd, NULL), ERR_NONE);
+    assert_int_equal(io_bind(io, &any, &fd, NULL), ERR_BUSY);
+    assert_int_equal(io_connect(client_io, &address, &refused), ERR_NONE);
+    sim_run_for(sim, 10);
+    assert_int_equal(io_connect_result(client_io, refused),
+                     ERR_CLOSED); /* it does not listen yet */
+    assert_int_equal(io_listen(io, listen_fd, 5), ERR_NONE);
     assert_int_equal(io_connect(client_io, &address, &fd), ERR_NONE);
     assert_int_equal(io_connect_result(client_io, fd), ERR_AGAIN);
     sim_run_for(sim, 10);
@@ -452,7 +458,7 @@ static void a_killed_server(void **state)
     sim_run_for(sim, 10);
     assert_int_equal(io_connect_result(client_io, refused), ERR_CLOSED);
     io = sim_machine_start(server);
-    assert_int_equal(io_listen(io, &any, 5, &listen_fd, NULL), ERR_NONE);
+    assert_int_equal(io_bind(io, &any, &listen_fd, NULL), ERR_NONE);
     sim_free(sim);
 }
 

@@ -81,8 +81,8 @@ static inline int harness_connect(struct harness *h)
     return fd;
 }
 
-/* `extra`: more lines of properties, or NULL. The folder is kept when it is there already. */
-static inline void harness_open(struct harness *h, const char *extra)
+/* Begins the start only; harness_open awaits its end. */
+static inline void harness_launch(struct harness *h, const char *extra)
 {
     char text[2048];
     snprintf(text, sizeof text,
@@ -115,6 +115,12 @@ static inline void harness_open(struct harness *h, const char *extra)
                                    .context = h};
     if (node_start(&options, &h->node, &message))
         fail_msg("%s", message);
+}
+
+/* `extra`: more lines of properties, or NULL. The folder is kept when it is there already. */
+static inline void harness_open(struct harness *h, const char *extra)
+{
+    harness_launch(h, extra);
     latch_wait(&h->ready);
     h->fd = harness_connect(h);
 }

@@ -241,7 +241,7 @@ static inline struct net_fixture *net_start(void (*adjust)(struct net_config *co
     struct io_address address = {.host = "127.0.0.1"};
     assert_int_equal(listener_open(f->net, &info, &address, &f->listener), ERR_NONE);
     f->port = listener_info(f->listener)->bound.port;
-    listener_start(f->listener);
+    assert_int_equal(listener_start(f->listener), ERR_NONE);
     return f;
 }
 

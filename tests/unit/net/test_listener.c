@@ -1,5 +1,6 @@
 #include "net_fixture.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 
 static void limit_two(struct net_config *config)
@@ -100,6 +101,16 @@ static void survives_without_descriptors(void **state)
     net_end(f);
 }
 
+static int client_connect(uint16_t port)
+{
+    struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int failed = connect(fd, (struct sockaddr *)&a, sizeof a) ? errno : 0;
+    close(fd);
+    return failed;
+}
+
 static void ports(void **state)
 {
     (void)state;
@@ -112,6 +123,11 @@ static void ports(void **state)
     address.port = 0;
     assert_int_equal(listener_open(f->net, &info, &address, &other), ERR_NONE);
     assert_int_not_equal(listener_info(other)->bound.port, f->port);
+    assert_int_equal(client_connect(listener_info(other)->bound.port), ECONNREFUSED);
+    assert_int_equal(listener_start(other), ERR_NONE);
+    assert_int_equal(client_connect(listener_info(other)->bound.port), 0);
+    struct listener *third = NULL;
+    assert_int_equal(listener_open(f->net, &info, &address, &third), ERR_NONE);
     net_end(f); /* one listener was never started */
 }
 

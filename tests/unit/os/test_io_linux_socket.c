@@ -1,6 +1,10 @@
 #include "os_fixture.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static void wait_for(int fd, short events)
 {
@@ -18,7 +22,8 @@ static struct pair pair_open(struct fixture *f)
     struct pair p;
     struct io_address address;
     assert_int_equal(io_resolve(f->io, "127.0.0.1", 0, &address), ERR_NONE);
-    assert_int_equal(io_listen(f->io, &address, 8, &p.listen_fd, &p.bound), ERR_NONE);
+    assert_int_equal(io_bind(f->io, &address, &p.listen_fd, &p.bound), ERR_NONE);
+    assert_int_equal(io_listen(f->io, p.listen_fd, 8), ERR_NONE);
     assert_int_not_equal(p.bound.port, 0);
     int none = -3;
     assert_int_equal(io_accept(f->io, p.listen_fd, &none, NULL, NULL), ERR_AGAIN);
@@ -47,7 +52,7 @@ static void addresses(void **state)
     assert_int_not_equal(p.peer.port, p.bound.port);
     int fd;
     struct io_address again;
-    assert_int_equal(io_listen(f->io, &p.bound, 8, &fd, &again), ERR_BUSY);
+    assert_int_equal(io_bind(f->io, &p.bound, &fd, &again), ERR_BUSY);
     struct io_address a;
     assert_int_equal(io_resolve(f->io, "", 9092, &a), ERR_NONE);
     assert_string_equal(a.host, "::");
@@ -64,7 +69,8 @@ static void wildcard_takes_both(void **state)
     struct fixture *f = *state;
     struct io_address any = {.host = "::"}, bound, local, peer;
     int listen_fd, client, server;
-    assert_int_equal(io_listen(f->io, &any, 8, &listen_fd, &bound), ERR_NONE);
+    assert_int_equal(io_bind(f->io, &any, &listen_fd, &bound), ERR_NONE);
+    assert_int_equal(io_listen(f->io, listen_fd, 8), ERR_NONE);
     struct io_address v4 = {.host = "127.0.0.1", .port = bound.port};
     assert_int_equal(io_connect(f->io, &v4, &client), ERR_NONE);
     wait_for(listen_fd, POLLIN);
@@ -74,6 +80,41 @@ static void wildcard_takes_both(void **state)
     io_close(f->io, client);
     io_close(f->io, server);
     io_close(f->io, listen_fd);
+}
+
+static int dial(const struct io_address *to)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(to->port)};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int failed = connect(fd, (struct sockaddr *)&a, sizeof a) ? errno : 0;
+    close(fd);
+    return failed;
+}
+
+/* Whoever connects before io_listen is told at once that nobody is there, and who wants the port
+ * that it is taken: also with a connection of an earlier listener that waits for its end there. */
+static void bound_is_not_listening(void **state)
+{
+    struct fixture *f = *state;
+    struct io_address address = {.host = "127.0.0.1"}, bound;
+    for (int round = 0; round < 3; round++) {
+        int fd, other;
+        assert_int_equal(io_bind(f->io, &address, &fd, &bound), ERR_NONE);
+        address.port = bound.port;
+        assert_int_equal(dial(&bound), ECONNREFUSED);
+        assert_int_equal(io_bind(f->io, &bound, &other, NULL), ERR_BUSY);
+        assert_int_equal(io_listen(f->io, fd, 8), ERR_NONE);
+        assert_int_equal(io_bind(f->io, &bound, &other, NULL), ERR_BUSY);
+        struct pair p = {.listen_fd = fd};
+        assert_int_equal(io_connect(f->io, &bound, &p.client), ERR_NONE);
+        wait_for(fd, POLLIN);
+        assert_int_equal(io_accept(f->io, fd, &p.server, NULL, NULL), ERR_NONE);
+        io_close(f->io, p.server); /* the side that closes first holds the port for a while */
+        wait_for(p.client, POLLIN);
+        io_close(f->io, p.client);
+        io_close(f->io, fd);
+    }
 }
 
 static void sends_and_receives(void **state)
@@ -149,7 +190,9 @@ static void a_refused_connect_is_closed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {FIXTURE_TEST(addresses), FIXTURE_TEST(wildcard_takes_both),
+    const struct CMUnitTest tests[] = {FIXTURE_TEST(addresses),
+                                       FIXTURE_TEST(wildcard_takes_both),
+                                       FIXTURE_TEST(bound_is_not_listening),
                                        FIXTURE_TEST(sends_and_receives),
                                        FIXTURE_TEST(a_closed_peer_is_no_signal),
                                        FIXTURE_TEST(a_refused_connect_is_closed)};

@@ -2,6 +2,8 @@
 
 #include "os/io_ops.h"
 
+#include <errno.h>
+
 /* Records, topics and ids are there again after a stop and a start. */
 static void what_was_there_comes_back(void **state)
 {
@@ -130,6 +132,96 @@ static void a_failed_metadata_sync_ends_the_node(void **state)
     harness_end(&h);
 }
 
+static struct {
+    const char *path; /* its loading waits for `go` */
+    struct latch go;
+    enum err listen_err;
+} held;
+
+static enum err list_dir_held(struct io *io, const char *path, char ***ret_names, size_t *ret_count)
+{
+    if (held.path && !strcmp(path, held.path))
+        latch_wait(&held.go);
+    return sound->list_dir(io, path, ret_names, ret_count);
+}
+
+static enum err listen_or_not(struct io *io, int fd, int backlog)
+{
+    return held.listen_err ? held.listen_err : sound->listen(io, fd, backlog);
+}
+
+static int dial(uint16_t port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int failed = connect(fd, (struct sockaddr *)&to, sizeof to) ? errno : 0;
+    close(fd);
+    return failed;
+}
+
+/* While logs are recovered the port is held, so that no other node takes it, and who connects is
+ * refused at once, as by Apache Kafka: a client would wait in vain for an answer. */
+static void nobody_connects_before_it_is_ready(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    sound = h.io->ops;
+    struct io_ops ops = *sound;
+    ops.list_dir = list_dir_held;
+    h.io->ops = &ops;
+    held.path = h.dir;
+    latch_init(&held.go);
+    harness_launch(&h, NULL);
+    uint16_t port = node_port(h.node);
+    assert_int_not_equal(port, 0);
+    usleep(20000);
+    assert_int_equal(dial(port), ECONNREFUSED);
+    struct io_address address = {.host = "127.0.0.1", .port = port};
+    int fd;
+    assert_int_equal(io_bind(h.io, &address, &fd, NULL), ERR_BUSY);
+    latch_open(&held.go);
+    latch_wait(&h.ready);
+    h.fd = harness_connect(&h);
+    held.path = NULL;
+    latch_fini(&held.go);
+    h.io->ops = sound;
+    harness_end(&h);
+}
+
+static char fatal[256];
+
+static void keep_fatal(void *context, struct slice line)
+{
+    (void)context;
+    snprintf(fatal, sizeof fatal, "%.*s", SLICE_FMT(line));
+}
+
+/* A port that cannot be served in the end stops the node, and it says which. */
+static void a_listener_that_cannot_listen_ends_the_node(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    sound = h.io->ops;
+    struct io_ops ops = *sound;
+    ops.listen = listen_or_not;
+    h.io->ops = &ops;
+    held.listen_err = ERR_BUSY;
+    diag_init(h.io, keep_fatal, NULL);
+    diag_set_level(DIAG_ROOT, DIAG_FATAL);
+    harness_launch(&h, NULL);
+    latch_wait(&h.stopped);
+    assert_int_equal(h.exit_status, 1);
+    char port[16];
+    snprintf(port, sizeof port, "port %u", node_port(h.node));
+    assert_non_null(strstr(fatal, port));
+    held.listen_err = ERR_NONE;
+    diag_init(h.io, NULL, NULL);
+    h.exit_status = 0; /* for harness_close */
+    h.fd = -1;
+    harness_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +230,8 @@ int main(void)
         cmocka_unit_test(refused_at_once),
         cmocka_unit_test(parked_requests_end_with_the_node),
         cmocka_unit_test(a_failed_metadata_sync_ends_the_node),
+        cmocka_unit_test(nobody_connects_before_it_is_ready),
+        cmocka_unit_test(a_listener_that_cannot_listen_ends_the_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
