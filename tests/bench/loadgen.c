@@ -1,22 +1,30 @@
-/* loadgen: one load on one broker, through librdkafka, so that two brokers can be given the same
- * work.
+/* loadgen: one load on one broker, so that two brokers can be given the same work.
  *
- *   cc -O2 loadgen.c -o loadgen $(pkg-config --cflags --libs rdkafka) -lpthread      (Debian:
- * librdkafka-dev) loadgen produce  -b HOST:PORT -t TOPIC -n COUNT -s SIZE [-p PARTITION] [-k KEYS]
- * [-X key=value ...] loadgen consume  -b HOST:PORT -t TOPIC -n COUNT [-p PARTITION] [-X key=value
- * ...] loadgen txn -b HOST:PORT -t TOPIC -n COUNT -s SIZE [-k PRODUCERS] [-X key=value ...]   in
- * transactions of 100 records loadgen latency  -b HOST:PORT -t TOPIC -n COUNT -s SIZE -r RATE [-X
- * key=value ...]   end to end, produce to consume
+ *   cc -O2 loadgen.c -o loadgen $(pkg-config --cflags --libs rdkafka) -lpthread
+ *   loadgen produce -b HOST:PORT -t TOPIC -n COUNT -s SIZE [-p PARTITION] [-k KEYS] [-X key=value]
+ *   loadgen consume -b HOST:PORT -t TOPIC -n COUNT [-p PARTITION] [-X key=value]
+ *   loadgen txn     -b HOST:PORT -t TOPIC -n COUNT -s SIZE [-k PRODUCERS] [-X key=value]
+ *           in transactions of 100 records
+ *   loadgen single  -b HOST:PORT -t TOPIC -n COUNT -s SIZE [-k PRODUCERS]
+ *           each producer sends one record, waits for its answer, and sends the next; on sockets,
+ *           for fifty clients of librdkafka would be the slowest part
+ *   loadgen latency -b HOST:PORT -t TOPIC -n COUNT -s SIZE -r RATE [-X key=value]
+ *           end to end, produce to consume
  *
  * Prints one JSON line. Payloads are half random and half text so that compression does something.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <librdkafka/rdkafka.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -217,6 +225,187 @@ static void do_txn(void)
            txns, t, (double)txns / t, (double)(txns * TXN_RECORDS) / t);
 }
 
+/* A frame being written: integers are big-endian. */
+struct frame {
+    unsigned char *bytes;
+    size_t size;
+};
+
+static void put(struct frame *f, int64_t value, int width)
+{
+    for (int i = width - 1; i >= 0; i--)
+        f->bytes[f->size++] = (unsigned char)((uint64_t)value >> (8 * i));
+}
+
+static void put_bytes(struct frame *f, const void *bytes, size_t n)
+{
+    memcpy(f->bytes + f->size, bytes, n);
+    f->size += n;
+}
+
+static void put_varint(struct frame *f, int64_t value)
+{
+    uint64_t v = ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+    for (; v >= 0x80; v >>= 7)
+        put(f, (int64_t)(v & 0x7f) | 0x80, 1);
+    put(f, (int64_t)v, 1);
+}
+
+static uint32_t crc32c(const unsigned char *p, size_t n)
+{
+    uint32_t crc = ~0u;
+    while (n--) {
+        crc ^= *p++;
+        for (int i = 0; i < 8; i++)
+            crc = (crc >> 1) ^ (0x82f63b78u & (0u - (crc & 1)));
+    }
+    return ~crc;
+}
+
+static void put_at(struct frame *f, size_t at, int64_t value, int width)
+{
+    struct frame there = {f->bytes, at};
+    put(&there, value, width);
+}
+
+/* One record batch of format 2 with one record: key null, no headers. */
+static void put_batch(struct frame *f, const char *value)
+{
+    size_t start = f->size, crc_at;
+    int64_t now_ms = (int64_t)time(NULL) * 1000;
+    struct frame body = {malloc((size_t)size + 64), 0};
+    put(&body, 0, 1);
+    put_varint(&body, 0);
+    put_varint(&body, 0);
+    put_varint(&body, -1);
+    put_varint(&body, size);
+    put_bytes(&body, value, (size_t)size);
+    put_varint(&body, 0);
+    put(f, 0, 8);  /* base offset */
+    put(f, 0, 4);  /* length, below */
+    put(f, -1, 4); /* leader epoch */
+    put(f, 2, 1);
+    crc_at = f->size;
+    put(f, 0, 4);
+    put(f, 0, 2); /* attributes */
+    put(f, 0, 4); /* last offset delta */
+    put(f, now_ms, 8);
+    put(f, now_ms, 8);
+    put(f, -1, 8); /* producer id */
+    put(f, -1, 2);
+    put(f, -1, 4);
+    put(f, 1, 4); /* records */
+    put_varint(f, (int64_t)body.size);
+    put_bytes(f, body.bytes, body.size);
+    put_at(f, start + 8, (int64_t)(f->size - start - 12), 4);
+    put_at(f, crc_at, crc32c(f->bytes + crc_at + 4, f->size - crc_at - 4), 4);
+    free(body.bytes);
+}
+
+/* A Produce request of version 7 with acks=all. */
+static struct frame produce_frame(const char *value)
+{
+    size_t name = strlen(topic), batch_at;
+    struct frame f = {malloc((size_t)size + name + 256), 0};
+    put(&f, 0, 4); /* size, below */
+    put(&f, 0, 2);
+    put(&f, 7, 2);
+    put(&f, 1, 4);  /* correlation id */
+    put(&f, -1, 2); /* client id */
+    put(&f, -1, 2); /* transactional id */
+    put(&f, -1, 2); /* acks */
+    put(&f, 30000, 4);
+    put(&f, 1, 4);
+    put(&f, (int64_t)name, 2);
+    put_bytes(&f, topic, name);
+    put(&f, 1, 4);
+    put(&f, partition, 4);
+    batch_at = f.size;
+    put(&f, 0, 4);
+    put_batch(&f, value);
+    put_at(&f, batch_at, (int64_t)(f.size - batch_at - 4), 4);
+    put_at(&f, 0, (int64_t)(f.size - 4), 4);
+    return f;
+}
+
+static int dial(void)
+{
+    char host[256];
+    const char *colon = strrchr(brokers, ':');
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+    int on = 1;
+    if (!colon || (size_t)(colon - brokers) >= sizeof host)
+        die("-b", "HOST:PORT");
+    snprintf(host, sizeof host, "%.*s", (int)(colon - brokers), brokers);
+    if (getaddrinfo(host, colon + 1, &hints, &found))
+        die(brokers, "unknown host");
+    int fd = socket(found->ai_family, SOCK_STREAM, 0);
+    if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen))
+        die(brokers, strerror(errno));
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    freeaddrinfo(found);
+    return fd;
+}
+
+/* Reads one answer, which comes whole or nearly so, and ends the program unless it tells of no
+ * error. */
+static void expect_ack(int fd)
+{
+    unsigned char b[1024];
+    size_t have = 0, want = 4, error_at = 4 + 4 + 4 + 2 + strlen(topic) + 4 + 4;
+    while (have < want) {
+        ssize_t r = read(fd, b + have, sizeof b - have);
+        if (r <= 0)
+            die("single", "connection lost");
+        have += (size_t)r;
+        if (have >= 4)
+            want = 4 + ((size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3]);
+        if (want > sizeof b)
+            die("single", "answer too large");
+    }
+    if (have < error_at + 2 || b[error_at] || b[error_at + 1])
+        die("single", "the answer tells of an error");
+}
+
+static void send_whole(int fd, const struct frame *f)
+{
+    if (write(fd, f->bytes, f->size) != (ssize_t)f->size)
+        die("single", "connection lost");
+}
+
+static void do_single(void)
+{
+    enum { PRODUCERS_MAX = 1000 };
+    static struct pollfd fds[PRODUCERS_MAX];
+    int64_t producers = keys ? keys : 1, sent = 0, acked = 0;
+    if (producers > PRODUCERS_MAX)
+        die("single", "1000 producers at most");
+    char *value = payload();
+    struct frame f = produce_frame(value);
+    for (int64_t i = 0; i < producers; i++)
+        fds[i] = (struct pollfd){dial(), POLLIN, 0};
+    double t0 = now();
+    for (int64_t i = 0; i < producers && sent < count; i++, sent++)
+        send_whole(fds[i].fd, &f);
+    while (acked < sent) {
+        if (poll(fds, (nfds_t)producers, 60000) <= 0)
+            die("single", "nothing for 60 s");
+        for (int64_t i = 0; i < producers; i++) {
+            if (!fds[i].revents)
+                continue;
+            expect_ack(fds[i].fd);
+            acked++;
+            if (sent < count) {
+                send_whole(fds[i].fd, &f);
+                sent++;
+            }
+        }
+    }
+    double t = now() - t0;
+    printf("{\"op\":\"single\",\"acked\":%" PRId64 ",\"secs\":%.3f,\"msgs_s\":%.0f}\n", acked, t,
+           (double)acked / t);
+}
+
 static double *samples;
 static int64_t got;
 
@@ -316,6 +505,8 @@ int main(int argc, char **argv)
         do_consume();
     else if (!strcmp(op, "txn"))
         do_txn();
+    else if (!strcmp(op, "single"))
+        do_single();
     else if (!strcmp(op, "latency"))
         do_latency();
     else

@@ -5,7 +5,8 @@ usage: run.py [--rounds 3] [--scale 1.0] [--only W1,W3,L1,start,floor,...] [--kl
               [--realtime]
 
 W1 to W10 and L1 load both brokers through librdkafka in turn, round after round, and give medians:
-throughput, broker CPU seconds per million records and per GB, memory. `floor` puts Klamm beside
+throughput, broker CPU seconds per million records and per GB, memory. `flush` has fifty producers
+that wait for each answer, on brokers that sync every record before they answer. `floor` puts Klamm beside
 the least a broker can do (floor.c) at equal batch sizes. `start` runs each start-up five times on
 an empty folder. `compaction` has both clean the same gigabyte. The rest measures Klamm alone
 (limits.py): size, first-start, partitions, connections, wide-fetch, recovery, cold-reader.
@@ -129,6 +130,54 @@ def workloads(brokers, options, wanted):
                   f"p99 {p99:.2f} ms p99.9 {p999:.2f} ms", flush=True)
 
 
+FLUSH_PRODUCERS = 50
+FLUSH_CASES = [(1, 100), (1, 1000), (10, 1000)]  # partitions, record bytes
+
+
+def flush(kinds, options):
+    """Every record is on the disk before it is acknowledged; producers wait for each answer."""
+    program = compile_program("loadgen", "-lrdkafka", "-lpthread")
+    brokers = [kind(log__flush__interval__messages=1, num__partitions=10,
+                    auto__create__topics__enable="true").start() for kind in kinds]
+    try:
+        for partitions, size in FLUSH_CASES:
+            rows = {b.kind: [] for b in brokers}
+            for number in range(options.rounds):
+                for broker in brokers:
+                    topic = f"flush-{partitions}-{size}-{number}"
+                    rows[broker.kind].append(run_flush(broker, program, topic, partitions, size,
+                                                       options.scale))
+            base = None
+            for broker in brokers:
+                rate, per_million = (statistics.median(c) for c in zip(*rows[broker.kind]))
+                base = base or rate
+                print(f"flush {partitions:2d} partitions, {size:4d} B, {FLUSH_PRODUCERS} producers "
+                      f"{broker.kind:7s} {rate:8.0f} msg/s {per_million:8.3f} cpu-s/Mmsg "
+                      f"rate x{rate / base:.2f}", flush=True)
+    finally:
+        for broker in brokers:
+            broker.clean()
+
+
+def run_flush(broker, program, topic, partitions, size, scale):
+    with limits.connect(broker) as c:
+        c.call("CreateTopics", 7, {"Topics": [{"Name": topic, "NumPartitions": partitions,
+                                               "ReplicationFactor": 1, "Assignments": [],
+                                               "Configs": []}], "timeoutMs": 30000})
+    time.sleep(0.5)
+    share = FLUSH_PRODUCERS // partitions
+    count = max(200, int((1000 if broker.kind == "apache" else 10000) * scale)) * share
+    before, began = cpu_seconds(broker.process.pid), time.monotonic()
+    loads = [subprocess.Popen([program, "single", "-b", broker.bootstrap, "-t", topic, "-p", str(p),
+                               "-n", str(count), "-s", str(size), "-k", str(share)],
+                              stdout=subprocess.DEVNULL) for p in range(partitions)]
+    if any(l.wait() for l in loads):
+        raise RuntimeError("flush: a load failed")
+    total = count * partitions
+    return (total / (time.monotonic() - began),
+            (cpu_seconds(broker.process.pid) - before) / total * 1e6)
+
+
 FLOOR_RECORD_SIZE = 1000
 
 
@@ -217,6 +266,8 @@ def main():
     os.makedirs(BUILD, exist_ok=True)
     if wanted("floor"):
         floor(options)
+    if wanted("flush"):
+        flush(kinds, options)
     if wanted("start"):
         start(kinds)
     if any(wanted(w[0]) for w in WORKLOADS) or wanted("L1"):
