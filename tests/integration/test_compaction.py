@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compaction by raw requests; the letters are those of docs/TESTING.md. NODE=apache runs the same
-on Apache Kafka 4.4.0, which must pass as well."""
+"""Compaction by raw requests. NODE=apache runs the same on
+Apache Kafka 4.4.0, which must pass as well."""
 import glob
 import os
 import sys
@@ -80,24 +80,24 @@ def tombstones(t):
     topic.put((b"k", None))
     topic.put((b"x", b"1"))
     rows = topic.cleaned([(1, b"other", b"1"), (2, b"k", None), (3, b"x", b"1")],
-                         "W19 a tombstone outlives the value that it deletes")
-    check("W19 its batch has a delete horizon", rows and [bool(r[3] & HORIZON) for r in rows] ==
+                         "a tombstone outlives the value that it deletes")
+    check("its batch has a delete horizon", rows and [bool(r[3] & HORIZON) for r in rows] ==
           [False, True, False], str(rows))
     time.sleep(2)
-    check("W19 and stays until it is cleaned again", len(topic.rows()) == 3)
+    check("and stays until it is cleaned again", len(topic.rows()) == 3)
     topic.put((b"x", b"2"))
     topic.put((b"x", b"3"))
     topic.cleaned([(1, b"other", b"1"), (4, b"x", b"2"), (5, b"x", b"3")],
-                  "W19 and is gone once the horizon has passed")
-    check("W19 offsets did not change", t.end("tombstones") == (0, 6) and
+                  "and is gone once the horizon has passed")
+    check("offsets did not change", t.end("tombstones") == (0, 6) and
           t.produce("tombstones", kbatch.batch([b"v"], key=b"y",
                                                timestamp=topic.time_ms))["BaseOffset"] == 6)
     part = t.fetch("tombstones", 0)
     got = kbatch.parse(part["Records"] or b"")
-    check("W19 a fetch from a hole goes on behind it", part["ErrorCode"] == 0 and got and
+    check("a fetch from a hole goes on behind it", part["ErrorCode"] == 0 and got and
           got[0][0] == 0 and got[0][1]["last_offset_delta"] == 1)
     found = t.offset("tombstones", began_ms + 2 * STEP_MS)
-    check("F13 a look-up by time finds what is left", found["Offset"] == 4, found)
+    check("a look-up by time finds what is left", found["Offset"] == 4, found)
 
 
 def last_offset(t):
@@ -113,9 +113,9 @@ def last_offset(t):
         topic.put((b"active", b"4"))
         time.sleep(0.3)
     rows = topic.rows()
-    check("W19 deleted keys leave nothing", all(r[1] == b"active" for r in rows), str(rows))
+    check("deleted keys leave nothing", all(r[1] == b"active" for r in rows), str(rows))
     before = t.end("end")
-    check("W19 the log goes on where it was", topic.put((b"k", b"new")) == before[1])
+    check("the log goes on where it was", topic.put((b"k", b"new")) == before[1])
 
 
 def lag(t):

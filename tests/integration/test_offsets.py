@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Committed offsets: those of transactions (pending, visible with the marker, unstable), and their
-retention. Letters in front of a check are those of docs/TESTING.md. The retention is one minute,
-the smallest there is, and all cases wait together. NODE=apache runs the same on Apache Kafka 4.4.0,
-which must pass as well."""
+retention. The retention is one minute, the smallest there is, and all cases wait together.
+NODE=apache runs the same on Apache Kafka 4.4.0, which must pass as well."""
 import os
 import struct
 import sys
@@ -166,29 +165,29 @@ def visible(t):
         p, g = Producer(t, f"x{version}", version), f"g{version}"
         commit(t, g, 1)
         error = p.commit(g, 7, metadata="note")
-        check(f"X8 v{version} an offset in a transaction is taken", error == 0, error)
-        check(f"X8 v{version} and not seen before its end", fetched(t, g) == (0, 1))
-        check(f"G13 v{version} unstable when asked for stable offsets",
+        check(f"v{version} an offset in a transaction is taken", error == 0, error)
+        check(f"v{version} and not seen before its end", fetched(t, g) == (0, 1))
+        check(f"v{version} unstable when asked for stable offsets",
               fetched(t, g, stable=True) == (UNSTABLE, -1), fetched(t, g, stable=True))
-        check(f"G13 v{version} unstable among all", all_fetched(t, g, True) ==
+        check(f"v{version} unstable among all", all_fetched(t, g, True) ==
               (0, [("o", 0, UNSTABLE, -1)]), all_fetched(t, g, True))
-        check(f"X8 v{version} other partitions are stable", fetched(t, g, partition=1, stable=True)
+        check(f"v{version} other partitions are stable", fetched(t, g, partition=1, stable=True)
               == (0, -1))
         p.end(True)
-        check(f"X8 v{version} seen after the commit", ends_at(t, g, (0, 7)), fetched(t, g))
+        check(f"v{version} seen after the commit", ends_at(t, g, (0, 7)), fetched(t, g))
         p.commit(g, 9)
         p.commit(g, 10, partition=1)
         p.end(False)
-        check(f"X8 v{version} dropped by an abort", ends_at(t, g, (0, 7)) and
+        check(f"v{version} dropped by an abort", ends_at(t, g, (0, 7)) and
               ends_at(t, g, (0, -1), partition=1), all_fetched(t, g))
     p = Producer(t, "fresh")
-    check("X8 a group that was not there", p.commit("fresh", 5) == 0)
-    check("X8 is there, Empty", state(t, "fresh") == "Empty", state(t, "fresh"))
-    check("X8 all offsets: nothing is committed", all_fetched(t, "fresh") == (0, []))
-    check("X8 nor is a pending one without a commit listed", all_fetched(t, "fresh", True) ==
+    check("a group that was not there", p.commit("fresh", 5) == 0)
+    check("is there, Empty", state(t, "fresh") == "Empty", state(t, "fresh"))
+    check("all offsets: nothing is committed", all_fetched(t, "fresh") == (0, []))
+    check("nor is a pending one without a commit listed", all_fetched(t, "fresh", True) ==
           (0, []), all_fetched(t, "fresh", True))
     p.end(False)
-    check("X8 nor anything after the abort", ends_at(t, "fresh", (0, -1)))
+    check("nor anything after the abort", ends_at(t, "fresh", (0, -1)))
 
 
 def order(t):
@@ -236,10 +235,10 @@ def deletes(t):
 
 def refusals(t):
     p = Producer(t, "refused")
-    check("X8 unknown partition", p.commit("r", 1, partition=9) == UNKNOWN_PARTITION)
-    check("X8 unknown topic", p.commit("r", 1, topic="nowhere") == UNKNOWN_PARTITION)
-    check("X8 unknown topic id", p.commit("r", 1, topic="nowhere", version=6) == 100)
-    check("G12 metadata too large", p.commit("r", 1, metadata="x" * 4097) == METADATA_TOO_LARGE)
+    check("unknown partition", p.commit("r", 1, partition=9) == UNKNOWN_PARTITION)
+    check("unknown topic", p.commit("r", 1, topic="nowhere") == UNKNOWN_PARTITION)
+    check("unknown topic id", p.commit("r", 1, topic="nowhere", version=6) == 100)
+    check("metadata too large", p.commit("r", 1, metadata="x" * 4097) == METADATA_TOO_LARGE)
     check("a group without a name", p.commit("", 1) == INVALID_GROUP, p.commit("", 1))
     for version, wanted in ((3, ILLEGAL_GENERATION), (5, ILLEGAL_GENERATION), (6, NOT_FOUND)):
         error = p.commit("nobody", 1, version=version, generation=1, member="m")
@@ -262,11 +261,11 @@ def refusals(t):
     check("an older epoch", p.commit("r-live", 3, epoch=p.epoch - 1) in STALE_PRODUCER,
           p.commit("r-live", 3, epoch=p.epoch - 1))
     p.end(True)
-    check("X8 only what was taken counts", ends_at(t, "r-live", (0, 2)), fetched(t, "r-live"))
+    check("only what was taken counts", ends_at(t, "r-live", (0, 2)), fetched(t, "r-live"))
     old = Producer(t, "refused-old", 4)
     for version, wanted in ((3, INVALID_TXN_STATE), (4, TRANSACTION_ABORTABLE)):
         error = old.commit("r", 1, add=False, version=version)
-        check(f"X8 v{version} a group that was not added", error == wanted, error)
+        check(f"v{version} a group that was not added", error == wanted, error)
 
 
 def record_bytes(t):
@@ -288,8 +287,8 @@ def record_bytes(t):
     check("the record's value", value[:2] == b"\0\4" and value[2:14] == struct.pack(">qi", 77, -1)
           and value[14:16] == b"\2m" and len(value) == 2 + 12 + 2 + 8 + 19, value.hex())
     wanted.update(attributes=0x30, base_sequence=-1)
-    check("X7 the marker", {k: marker[k] for k in wanted} == wanted, marker)
-    check("X7 its record: version, type, coordinator epoch", control[5:9] == b"\0\0\0\1" and
+    check("the marker", {k: marker[k] for k in wanted} == wanted, marker)
+    check("its record: version, type, coordinator epoch", control[5:9] == b"\0\0\0\1" and
           control[9:16] == b"\x0c\0\0\0\0\0\0", control.hex())
 
 
@@ -300,7 +299,7 @@ def expiry(t):
         time.sleep(max(0.0, began + seconds - time.monotonic()))
     t.create("e", 2)
     check("explicit retention is taken", commit(t, "e-now", 1, version=4, retention=500) == 0)
-    check("G12 a negative retention is taken", commit(t, "e-past", 1, version=4, retention=-7) == 0)
+    check("a negative retention is taken", commit(t, "e-past", 1, version=4, retention=-7) == 0)
     commit(t, "e-simple", 1)
     commit(t, "e-part", 1)
     commit(t, "e-long", 1, version=4, retention=3600000)
@@ -331,33 +330,33 @@ def expiry(t):
     at(10)
     check("explicit retention: gone", fetched(t, "e-now") == (0, -1), fetched(t, "e-now"))
     check("and its group", state(t, "e-now") == "Dead", state(t, "e-now"))
-    check("G12 and the negative one", fetched(t, "e-past") == (0, -1))
+    check("and the negative one", fetched(t, "e-past") == (0, -1))
     at(25)
     gone.leave()
     commit(t, "e-part", 2, partition=1)
-    check("G14 nothing else before its time", [fetched(t, g)[1] for g in (
+    check("nothing else before its time", [fetched(t, g)[1] for g in (
         "e-simple", "e-part", "e-long", "e-live", "e-broken", "e-connect", "e-gone",
         "e-pending")] == [1] * 8)
     at(RETENTION_S + 8)
-    check("G14 stand-alone: since the commit", fetched(t, "e-simple") == (0, -1))
-    check("G14 and the group with its last offset", state(t, "e-simple") == "Dead")
-    check("G14 partition by partition", all_fetched(t, "e-part") == (0, [("o", 1, 0, 2)]),
+    check("stand-alone: since the commit", fetched(t, "e-simple") == (0, -1))
+    check("and the group with its last offset", state(t, "e-simple") == "Dead")
+    check("partition by partition", all_fetched(t, "e-part") == (0, [("o", 1, 0, 2)]),
           all_fetched(t, "e-part"))
     check("a longer explicit retention", fetched(t, "e-long") == (0, 1))
-    check("G14 a topic that members read stays", fetched(t, "e-live") == (0, 1))
-    check("G14 one that they do not read goes", fetched(t, "e-live", "e") == (0, -1),
+    check("a topic that members read stays", fetched(t, "e-live") == (0, 1))
+    check("one that they do not read goes", fetched(t, "e-live", "e") == (0, -1),
           fetched(t, "e-live", "e"))
-    check("G14 an unreadable subscription keeps all", fetched(t, "e-broken") == (0, 1))
-    check("G14 other protocols keep all while they have members",
+    check("an unreadable subscription keeps all", fetched(t, "e-broken") == (0, 1))
+    check("other protocols keep all while they have members",
           fetched(t, "e-connect") == (0, 1))
-    check("G14 an empty group: not since the commit", fetched(t, "e-gone") == (0, 1),
+    check("an empty group: not since the commit", fetched(t, "e-gone") == (0, 1),
           fetched(t, "e-gone"))
     check("an offset with a pending one stays", fetched(t, "e-pending") == (0, 1))
     pending.end(False)
     only.end(True)
     at(25 + RETENTION_S + 8)
-    check("G14 an empty group: since it is empty", fetched(t, "e-gone") == (0, -1))
-    check("G14 with its members' record", state(t, "e-gone") == "Dead", state(t, "e-gone"))
+    check("an empty group: since it is empty", fetched(t, "e-gone") == (0, -1))
+    check("with its members' record", state(t, "e-gone") == "Dead", state(t, "e-gone"))
     check("an offset after the abort of the pending one", fetched(t, "e-pending") == (0, -1))
     check("one whose commit was long under way: since its record", fetched(t, "e-only") == (0, -1))
     stopped.set()

@@ -124,7 +124,7 @@ def librdkafka(node):
     check("librdkafka: a commit after the timeout fails", error is not None, error)
     check("librdkafka: and is not there", read(node, "rd") == want + [b"second"])
     error = error_of(producer(node, "rd-max", 900001, ready=False).init_transactions, 30)
-    check("librdkafka: X1 a timeout above the maximum", error and error.code() ==
+    check("librdkafka: a timeout above the maximum", error and error.code() ==
           KafkaError.INVALID_TRANSACTION_TIMEOUT, error)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Transactions by raw requests: the coordinator's answers, what lies in the log, what readers see.
 
-The letters are those of docs/TESTING.md's traps. NODE=apache runs the same on Apache Kafka 4.4.0,
-which must pass as well. What survives a restart: test_transactions_life.py.
+NODE=apache runs the same on Apache Kafka 4.4.0, which must pass as well. What survives a restart:
+test_transactions_life.py.
 """
 import os
 import sys
@@ -18,16 +18,16 @@ from txns import (Txn, committed_offset, describe, listed, marker, producers, re
 
 
 def virgin(t):
-    """G19: no API depends on another one having been called."""
+    """No API depends on another one having been called."""
     answer = t.call("ListTransactions", 2, {})
-    check("G19 ListTransactions on a fresh node", answer["ErrorCode"] in (0, *LOADING) and
+    check("ListTransactions on a fresh node", answer["ErrorCode"] in (0, *LOADING) and
           answer["TransactionStates"] == [], answer)
     row = describe(t, "nobody")
-    check("G19 DescribeTransactions on a fresh node", row["ErrorCode"] in (105, *LOADING), row)
+    check("DescribeTransactions on a fresh node", row["ErrorCode"] in (105, *LOADING), row)
     p = Txn(t, "virgin")
     p.pid, p.epoch = 5, 0
-    check("G19 EndTxn on a fresh node", p.end(True, retry=False)["ErrorCode"] in (49, *LOADING))
-    check("G19 AddOffsetsToTxn on a fresh node", p.add_offsets("g", retry=False) in (49, *LOADING))
+    check("EndTxn on a fresh node", p.end(True, retry=False)["ErrorCode"] in (49, *LOADING))
+    check("AddOffsetsToTxn on a fresh node", p.add_offsets("g", retry=False) in (49, *LOADING))
     t.coordinated("virgin", 1)
     for version in range(7):
         body = {"CoordinatorKeys": ["a", "b"]} if version >= 4 else {"Key": "a"}
@@ -61,22 +61,22 @@ def ids(t):
             second["ProducerId"], (first, second))
     for timeout, want in ((0, 50), (-1, 50), (900000, 0), (900001, 50)):
         code = Txn(t, f"ids-timeout-{timeout}", timeout).init()["ErrorCode"]
-        check(f"X1 a timeout of {timeout}", code == want, code)
+        check(f"a timeout of {timeout}", code == want, code)
     check("an empty transactional id", Txn(t, "").init()["ErrorCode"] == 42)
     p = Txn(t, "ids-360")
     answer = p.init(5, 1234, 0)
-    check("X4 an id not known to the coordinator: a new producer id, not the one asked",
+    check("an id not known to the coordinator: a new producer id, not the one asked",
           answer["ErrorCode"] == 0 and answer["ProducerId"] != 1234, answer)
     p.init()
-    check("X4 the current epoch is bumped", p.init(5, p.pid, p.epoch)["ProducerEpoch"] == 2)
-    check("X4 the epoch before: the current one again", p.init(5, p.pid, 1)["ProducerEpoch"] == 2)
+    check("the current epoch is bumped", p.init(5, p.pid, p.epoch)["ProducerEpoch"] == 2)
+    check("the epoch before: the current one again", p.init(5, p.pid, 1)["ProducerEpoch"] == 2)
     for label, pid, epoch in (("two before", p.pid, 0), ("a future epoch", p.pid, 7),
                               ("another producer", p.pid + 100000, 2)):
         codes = [p.clone().init(v, pid, epoch)["ErrorCode"] for v in (3, 4, 5)]
-        check(f"X4 {label}", codes == [47, 90, 90], codes)
+        check(f"{label}", codes == [47, 90, 90], codes)
     codes = [p.clone().init(5, *pair)["ErrorCode"] for pair in ((p.pid, -1), (-1, 3))]
-    check("X4 half of a pair", codes == [42, 42], codes)
-    check("X4 all of it changed nothing", p.describe()["ProducerEpoch"] == 2)
+    check("half of a pair", codes == [42, 42], codes)
+    check("all of it changed nothing", p.describe()["ProducerEpoch"] == 2)
     bare = Txn(t, None)
     bare.init()
     check("an idempotent producer that names its id gets another one",
@@ -166,11 +166,11 @@ def ends(t):
     check("the epoch stands", p.describe()["ProducerEpoch"] == 2)
     heads = [(h["producer_epoch"], marker(h, r), r[9:].hex()) for _, h, r in t.batches("ends")
              if h["attributes"] & 0x20 and h["producer_id"] == p.pid]
-    check("X7 the marker: the bumped epoch, version 0, the coordinator's epoch",
+    check("the marker: the bumped epoch, version 0, the coordinator's epoch",
           heads == [(2, "commit", "0c00000000000000")], heads)
     last = [(h["attributes"], h["base_sequence"], h["last_offset_delta"], h["crc_ok"])
             for _, h, r in t.batches("ends")][-1]
-    check("X7 its batch", last == (0x30, -1, 0, True), last)
+    check("its batch", last == (0x30, -1, 0, True), last)
 
 
 def produces(t):
@@ -184,12 +184,12 @@ def produces(t):
     check("nothing is in the log", t.end("prod") == (0, 0))
     check("Produce 12 adds the partition", p.send("prod", [b"a", b"b"])["ErrorCode"] == 0 and
           p.describe()["Topics"] == [{"Topic": "prod", "Partitions": [0]}], p.describe())
-    check("W13 a gap", p.send("prod", [b"c"], sequence=9)["ErrorCode"] == 45)
+    check("a gap", p.send("prod", [b"c"], sequence=9)["ErrorCode"] == 45)
     answer = p.send("prod", [b"a", b"b"], sequence=0)
-    check("W13 sent again: the first offset", (answer["ErrorCode"], answer["BaseOffset"]) == (0, 0),
+    check("sent again: the first offset", (answer["ErrorCode"], answer["BaseOffset"]) == (0, 0),
           answer)
     plain = t.produce("prod", p.batch("prod", [b"n"], attributes=0))
-    check("X9 not transactional while the transaction is open", plain["ErrorCode"] == 48, plain)
+    check("not transactional while the transaction is open", plain["ErrorCode"] == 48, plain)
     zombie = p.clone()
     p.end(True)
     p.settled()
@@ -201,11 +201,11 @@ def produces(t):
     zombie.name = "prod-nobody"
     codes = [zombie.send("prod", [b"z"], version=v, retry=False)["ErrorCode"] for v in (11, 12)]
     check("an unknown transactional id", codes == [49, 49], codes)
-    check("W13 a new epoch starts at 0", p.send("prod", [b"q"], sequence=5)["ErrorCode"] == 45)
+    check("a new epoch starts at 0", p.send("prod", [b"q"], sequence=5)["ErrorCode"] == 45)
     check("and has then added its partition", p.describe()["TransactionState"] == "Ongoing")
     p.end(False)
     p.settled()
-    check("X9 not transactional without an open transaction", t.produce(
+    check("not transactional without an open transaction", t.produce(
         "prod", p.batch("prod", [b"n"], attributes=0))["ErrorCode"] == 0)
     p.sequences["prod", 0] = 1
     check("and a transaction goes on behind it", p.send("prod", [b"t"])["ErrorCode"] == 0)
@@ -216,19 +216,19 @@ def produces(t):
     p.settled()
     code = t.produce("prod", p.batch("prod", [b"x"], attributes=0x30), version=12,
                      transactional_id=p.name)["ErrorCode"]
-    check("W7 a client's control batch", code == 87, code)
+    check("a client's control batch", code == 87, code)
     code = t.produce("prod", kbatch.batch([b"plain"]), version=12,
                      transactional_id=p.name)["ErrorCode"]
     check("plain records may come with a transactional id", code == 0, code)
     fresh = Txn(t, "prod-gap")
     fresh.init()
-    check("W13 no state and transaction.version 2: only sequence 0",
+    check("no state and transaction.version 2: only sequence 0",
           fresh.send("prod", [b"x"], partition=1, sequence=5)["ErrorCode"] == 45)
     fresh.end(False)
 
 
 def reads(t):
-    """F7, F11: the last stable offset, aborted lists, positions inside transactions and segments."""
+    """The last stable offset, aborted lists, positions inside transactions and segments."""
     t.create("read", segment_bytes="1048576")
     t.produce("read", kbatch.batch([b"before"]))
     a, b = Txn(t, "read-a"), Txn(t, "read-b")
@@ -237,38 +237,38 @@ def reads(t):
     b.send("read", [b"b1", b"b2"])
     t.produce("read", kbatch.batch([b"between"]))
     part = t.fetch("read", 0, IsolationLevel=1)
-    check("F7 an open transaction bounds the committed", (
+    check("an open transaction bounds the committed", (
         part["HighWatermark"], part["LastStableOffset"], part["AbortedTransactions"]) == (5, 1, []),
         part)
-    check("F7 committed", read(t, "read") == [b"before"])
-    check("F7 uncommitted shows all", read(t, "read", committed=False) == [
+    check("committed", read(t, "read") == [b"before"])
+    check("uncommitted shows all", read(t, "read", committed=False) == [
         b"before", b"a1", b"b1", b"b2", b"between"])
-    check("F7 a fetch from the stable end on", t.fetch("read", 1, IsolationLevel=1)["Records"] ==
+    check("a fetch from the stable end on", t.fetch("read", 1, IsolationLevel=1)["Records"] ==
           b"" and t.fetch("read", 4, IsolationLevel=1)["ErrorCode"] == 0)
     at = [t.offset("read", -1, isolation=i)["Offset"] for i in (0, 1)]
-    check("F11 latest is the last stable offset", at == [5, 1], at)
+    check("latest is the last stable offset", at == [5, 1], at)
     now = int(time.time() * 1000) - 60000
     at = [t.offset("read", now, isolation=i)["Offset"] for i in (0, 1)]
-    check("F11 by time: at or beyond the last stable offset is nothing", at == [1, -1], at)
+    check("by time: at or beyond the last stable offset is nothing", at == [1, -1], at)
     at = [t.offset("read", -3, isolation=i)["Offset"] for i in (0, 1)]
-    check("F11 the largest timestamp too", at[0] > 0 and at[1] == -1, at)
+    check("the largest timestamp too", at[0] > 0 and at[1] == -1, at)
     first = a.end(False)
     a.settled()
-    check("F7 the one that began first is aborted: up to the other's start", t.fetch(
+    check("the one that began first is aborted: up to the other's start", t.fetch(
         "read", 0, IsolationLevel=1)["LastStableOffset"] == 2, first)
     part = t.fetch("read", 1, IsolationLevel=1)
-    check("F7 its aborted range", part["AbortedTransactions"] == [
+    check("its aborted range", part["AbortedTransactions"] == [
         {"ProducerId": a.pid, "FirstOffset": 1}], part["AbortedTransactions"])
     b.end(True)
     b.settled()
-    check("F7 committed and aborted", read(t, "read") == [b"before", b"b1", b"b2", b"between"])
-    check("F7 from the middle of a batch", read(t, "read", offset=3) == [b"b2", b"between"])
+    check("committed and aborted", read(t, "read") == [b"before", b"b1", b"b2", b"between"])
+    check("from the middle of a batch", read(t, "read", offset=3) == [b"b2", b"between"])
     part = t.fetch("read", 4, IsolationLevel=1)
-    check("F7 the aborted range counts while its marker lies ahead", [
+    check("the aborted range counts while its marker lies ahead", [
         x["FirstOffset"] for x in part["AbortedTransactions"]] == [1], part["AbortedTransactions"])
     part = t.fetch("read", 6, IsolationLevel=1)
-    check("F7 and not behind it", part["AbortedTransactions"] == [], part["AbortedTransactions"])
-    check("F7 before version 4 ... the list is null when uncommitted", t.fetch(
+    check("and not behind it", part["AbortedTransactions"] == [], part["AbortedTransactions"])
+    check("before version 4 ... the list is null when uncommitted", t.fetch(
         "read", 0)["AbortedTransactions"] is None)
     big = bytes(400000)
     c = Txn(t, "read-c")
@@ -282,16 +282,16 @@ def reads(t):
     c.settled()
     t.produce("read", kbatch.batch([b"end"]))
     part = t.fetch("read", start + 3, IsolationLevel=1)
-    check("F7 an aborted transaction over segments", [
+    check("an aborted transaction over segments", [
         (x["ProducerId"], x["FirstOffset"]) for x in part["AbortedTransactions"]] ==
         [(c.pid, start)], part["AbortedTransactions"])
     found = read(t, "read", offset=start)
-    check("F7 and only it is left out", [len(v) for v in found] == [400000] * 4 + [3],
+    check("and only it is left out", [len(v) for v in found] == [400000] * 4 + [3],
           [len(v) for v in found])
     for version in (4, 11, 12, 17):
         part = t.fetch("read", 1, version=version, IsolationLevel=1, MaxBytes=300,
                        PartitionMaxBytes=300)
-        check(f"F7 Fetch {version}: what the answer reaches", 1 in [
+        check(f"Fetch {version}: what the answer reaches", 1 in [
             x["FirstOffset"] for x in part["AbortedTransactions"]] and
             part["LastStableOffset"] == part["HighWatermark"], part["AbortedTransactions"])
     waiting = Txn(t, "read-d")
@@ -313,7 +313,7 @@ def reads(t):
 
 
 def offsets(t):
-    """X8: offsets of a transaction count from its commit on."""
+    """Offsets of a transaction count from its commit on."""
     t.create("offs", 2)
     t.coordinated("offs-g")
     p = Txn(t, "offs")
@@ -327,22 +327,22 @@ def offsets(t):
     topics = p.describe()["Topics"]
     check("the offsets partition is part of the transaction",
           [x["Topic"] for x in topics] == ["__consumer_offsets"], topics)
-    check("X8 pending: not seen", committed_offset(t, "offs-g", "offs") == (0, -1))
-    check("G13 pending: UNSTABLE_OFFSET_COMMIT when stable ones are asked",
+    check("pending: not seen", committed_offset(t, "offs-g", "offs") == (0, -1))
+    check("pending: UNSTABLE_OFFSET_COMMIT when stable ones are asked",
           committed_offset(t, "offs-g", "offs", stable=True)[0] == 88)
-    check("G13 another partition is stable", committed_offset(
+    check("another partition is stable", committed_offset(
         t, "offs-g", "offs", partition=1, stable=True)[0] == 88)
     p.end(True)
     p.settled()
     at = [wait_offset(t, "offs-g", "offs", q) for q in (0, 1)]
-    check("X8 committed: seen", at == [(0, 5), (0, 6)], at)
+    check("committed: seen", at == [(0, 5), (0, 6)], at)
     p.commit_offset("offs-g", "offs", 9)
     p.end(False)
     p.settled()
-    check("X8 aborted: dropped", wait_offset(t, "offs-g", "offs") == (0, 5))
-    check("X8 an unknown partition", [p.commit_offset("offs-g", "offs", 1, 7, v)
+    check("aborted: dropped", wait_offset(t, "offs-g", "offs") == (0, 5))
+    check("an unknown partition", [p.commit_offset("offs-g", "offs", 1, 7, v)
                                       for v in (0, 5, 6)] == [3, 3, 3])
-    check("X8 an unknown topic", [p.commit_offset("offs-g", "offs-none", 1, version=v)
+    check("an unknown topic", [p.commit_offset("offs-g", "offs-none", 1, version=v)
                                   for v in (0, 5, 6)] == [3, 3, 100])
     stale = p.clone()
     stale.epoch -= 1
@@ -417,43 +417,43 @@ def listing(t):
         return {k: v for k, v in listed(t, version, **filters).items() if k.startswith("list-")}
     for version in range(3):
         check(f"ListTransactions {version}", mine(version) == every, mine(version))
-    check("X10 by state", mine(StateFilters=["Ongoing", "Empty"]) == {
+    check("by state", mine(StateFilters=["Ongoing", "Empty"]) == {
         "list-open": "Ongoing", "list-empty": "Empty"})
     answer = t.call("ListTransactions", 2, {"StateFilters": ["ongoing", "Nonsense"]})
-    check("X10 states are case sensitive; unknown ones are named", (
+    check("states are case sensitive; unknown ones are named", (
         answer["ErrorCode"], answer["UnknownStateFilters"], answer["TransactionStates"]) ==
         (0, ["ongoing", "Nonsense"], []), answer)
-    check("X10 by producer id", mine(ProducerIdFilters=[p.pid, 999999]) == {"list-open": "Ongoing"})
-    check("X10 both filters", mine(ProducerIdFilters=[p.pid], StateFilters=["Empty"]) == {})
-    check("X10 by duration: one that never began has gone on for ever", mine(
+    check("by producer id", mine(ProducerIdFilters=[p.pid, 999999]) == {"list-open": "Ongoing"})
+    check("both filters", mine(ProducerIdFilters=[p.pid], StateFilters=["Empty"]) == {})
+    check("by duration: one that never began has gone on for ever", mine(
         1, DurationFilter=100000) == {"list-empty": "Empty"} and mine(1, DurationFilter=-5) == every)
     if t.node.kind == "apache":
-        check("X10 a pattern matches the whole id", mine(
+        check("a pattern matches the whole id", mine(
             TransactionalIdPattern="list-o.*") == {"list-open": "Ongoing"} and
             mine(TransactionalIdPattern="open") == {})
-    check("X10 an empty pattern is none", mine(TransactionalIdPattern="") == every)
+    check("an empty pattern is none", mine(TransactionalIdPattern="") == every)
     if t.node.kind == "apache":
-        check("X10 a pattern that is none", t.call("ListTransactions", 2, {
+        check("a pattern that is none", t.call("ListTransactions", 2, {
             "TransactionalIdPattern": "("})["ErrorCode"] == 128)
     rows = t.call("DescribeTransactions", 0, {"TransactionalIds": [
         "", "list-open", "list-nobody", "list-open"]})["TransactionStates"]
-    check("X10 DescribeTransactions: one row for each name", sorted(
+    check("DescribeTransactions: one row for each name", sorted(
         (r["TransactionalId"], r["ErrorCode"]) for r in rows) == [
         ("", 42), ("list-nobody", 105), ("list-open", 0), ("list-open", 0)], rows)
     row = p.describe()
-    check("X10 its content", (row["TransactionTimeoutMs"], row["ProducerId"], row["ProducerEpoch"],
+    check("its content", (row["TransactionTimeoutMs"], row["ProducerId"], row["ProducerEpoch"],
                               row["Topics"]) == (123456, p.pid, 0, [
                                   {"Topic": "list", "Partitions": [0]}]) and
           before - 5000 <= row["TransactionStartTimeMs"] <= before + 60000, row)
-    check("X10 nothing is open: no start", (empty.describe()["TransactionStartTimeMs"],
+    check("nothing is open: no start", (empty.describe()["TransactionStartTimeMs"],
                                             empty.describe()["Topics"]) == (-1, []))
     found = {r["ProducerId"]: r for r in producers(t, "list")}
     one, two = found[p.pid], found[done.pid]
-    check("X10 DescribeProducers: where the open transaction starts", (
+    check("DescribeProducers: where the open transaction starts", (
         one["ProducerEpoch"], one["LastSequence"], one["CoordinatorEpoch"],
         one["CurrentTxnStartOffset"]) == (0, 0, -1, 4) and
         before - 5000 <= one["LastTimestamp"] <= before + 60000, one)
-    check("X10 DescribeProducers: behind a marker", (
+    check("DescribeProducers: behind a marker", (
         two["ProducerEpoch"], two["LastSequence"], two["CoordinatorEpoch"],
         two["CurrentTxnStartOffset"]) == (1, -1, 0, -1), two)
     p.end(False)
@@ -497,33 +497,33 @@ def markers(t):
 
 
 def fencing(t):
-    """X2: a new instance ends what the old one left."""
+    """A new instance ends what the old one left."""
     t.create("fence")
     one = Txn(t, "fence")
     one.init()
     one.send("fence", [b"one"])
     two = one.clone()
     answer = two.init()
-    check("X2 the next epoch but one: the abort took one", (answer["ErrorCode"], answer[
+    check("the next epoch but one: the abort took one", (answer["ErrorCode"], answer[
         "ProducerEpoch"]) == (0, 2), answer)
-    check("X2 the open transaction is aborted", read(t, "fence") == [] and
+    check("the open transaction is aborted", read(t, "fence") == [] and
           t.fetch("fence", 0)["LastStableOffset"] == t.end("fence")[1])
     codes = (one.send("fence", [b"z"], retry=False)["ErrorCode"], one.end(True)["ErrorCode"],
              one.add("fence")[0], one.add_offsets("g"), one.init(5, one.pid, one.epoch)["ErrorCode"])
-    check("X2 the old instance is fenced everywhere", codes == (47, 90, 90, 90, 90), codes)
+    check("the old instance is fenced everywhere", codes == (47, 90, 90, 90, 90), codes)
     two.send("fence", [b"two"])
     two.end(True)
     two.settled()
-    check("X2 the new one's data is there", read(t, "fence") == [b"two"])
+    check("the new one's data is there", read(t, "fence") == [b"two"])
     old = Txn(t, "fence-old", old=True)
     old.init()
     old.send("fence", [b"old"])
     new = old.clone()
     answer = new.init()
-    check("X2 the same by old clients", answer["ErrorCode"] == 0 and answer["ProducerEpoch"] ==
+    check("the same by old clients", answer["ErrorCode"] == 0 and answer["ProducerEpoch"] ==
           2, answer)
     codes = [old.add("fence", version=v)[0] for v in range(4)]
-    check("X2 fenced", codes == [47, 47, 90, 90], codes)
+    check("fenced", codes == [47, 47, 90, 90], codes)
 
 
 def main():

@@ -49,7 +49,7 @@ def led(t, *topics):
 
 
 def timeouts(t):
-    """X3: the coordinator ends what takes too long, and fences it."""
+    """The coordinator ends what takes too long, and fences it."""
     t.create("late")
     t.coordinated("late-g")
     p, old = Txn(t, "late", 400), Txn(t, "late-old", 400, old=True)
@@ -58,30 +58,30 @@ def timeouts(t):
         txn.send("late", [b"late"])
     row = wait(lambda: describe(t, "late")["TransactionState"] == "CompleteAbort" and
                describe(t, "late-old")["TransactionState"] == "CompleteAbort")
-    check("X3 aborted by the coordinator", row, describe(t, "late"))
+    check("aborted by the coordinator", row, describe(t, "late"))
     rows = [describe(t, name)["ProducerEpoch"] for name in ("late", "late-old")]
-    check("X3 its epoch is bumped", rows == [1, 1], rows)
-    check("X3 nothing of it is read", read(t, "late") == [])
+    check("its epoch is bumped", rows == [1, 1], rows)
+    check("nothing of it is read", read(t, "late") == [])
     codes = [x.send("late", [b"z"], retry=False, version=v)["ErrorCode"]
              for x in (p, old) for v in (11, 12)]
-    check("X3 Produce: INVALID_PRODUCER_EPOCH", codes == [47] * 4, codes)
+    check("Produce: INVALID_PRODUCER_EPOCH", codes == [47] * 4, codes)
     codes = [p.clone().end(True, 4)["ErrorCode"], p.add("late")[0], p.add_offsets("g"),
              old.end(True)["ErrorCode"], old.add("late")[0], old.add_offsets("g")]
-    check("X3 coordinator: PRODUCER_FENCED", codes == [90] * 6, codes)
+    check("coordinator: PRODUCER_FENCED", codes == [90] * 6, codes)
     codes = [x.clone().commit_offset("late-g", "late", 1, version=v, retry=False)
              for x in (p, old) for v in (4, 5)]
-    check("X3 TxnOffsetCommit: INVALID_PRODUCER_EPOCH", codes == [47] * 4, codes)
+    check("TxnOffsetCommit: INVALID_PRODUCER_EPOCH", codes == [47] * 4, codes)
     answer = p.clone().end(False)
-    check("X3 EndTxn 5 to abort is taken for a retry", (answer["ErrorCode"], answer.get(
+    check("EndTxn 5 to abort is taken for a retry", (answer["ErrorCode"], answer.get(
         "ProducerEpoch")) == (0, 1), answer)
-    check("X3 and to commit is not", p.clone().end(True)["ErrorCode"] == 48)
+    check("and to commit is not", p.clone().end(True)["ErrorCode"] == 48)
     answer = p.init(5, p.pid, 0)
-    check("X4 it may go on with the epoch before", (answer["ErrorCode"], answer["ProducerEpoch"]) ==
+    check("it may go on with the epoch before", (answer["ErrorCode"], answer["ProducerEpoch"]) ==
           (0, 1), answer)
-    check("X3 and then works", p.send("late", [b"next"])["ErrorCode"] == 0 and
+    check("and then works", p.send("late", [b"next"])["ErrorCode"] == 0 and
           p.end(True)["ErrorCode"] == 0)
     p.settled()
-    check("X3 what came later is read", read(t, "late") == [b"next"])
+    check("what came later is read", read(t, "late") == [b"next"])
 
 
 def restarts(t):
@@ -254,7 +254,7 @@ def epochs(t):
 
 
 def expiry(t):
-    """X11: ids that rest are forgotten, open ones are not; so are producers of a partition."""
+    """Ids that rest are forgotten, open ones are not; so are producers of a partition."""
     t.create("old")
     idle, busy = Txn(t, "old-idle"), Txn(t, "old-busy")
     for p in (idle, busy):
@@ -268,21 +268,21 @@ def expiry(t):
             transaction__remove__expired__transaction__cleanup__interval__ms="300")
     led(t, "old")
     gone = wait(lambda: describe(t, "old-idle")["ErrorCode"] == 105, 60)
-    check("X11 an idle transactional id expires", gone, describe(t, "old-idle"))
-    check("X11 an open one does not", describe(t, "old-busy")["TransactionState"] == "Ongoing")
+    check("an idle transactional id expires", gone, describe(t, "old-idle"))
+    check("an open one does not", describe(t, "old-busy")["TransactionState"] == "Ongoing")
     codes = (idle.clone().end(True)["ErrorCode"], idle.add("old")[0],
              idle.send("old", [b"y"], retry=False)["ErrorCode"], idle.add_offsets("g"))
-    check("X11 later use: INVALID_PRODUCER_ID_MAPPING", codes == (49,) * 4, codes)
+    check("later use: INVALID_PRODUCER_ID_MAPPING", codes == (49,) * 4, codes)
     gone = wait(lambda: idle.pid not in [r["ProducerId"] for r in producers(t, "old")], 60)
     check("a producer that rests is forgotten by its partition", gone, producers(t, "old"))
     check("one with an open transaction is not", busy.pid in [
         r["ProducerId"] for r in producers(t, "old")])
     answer = idle.clone().init()
-    check("X11 InitProducerId makes it anew", answer["ErrorCode"] == 0 and
+    check("InitProducerId makes it anew", answer["ErrorCode"] == 0 and
           answer["ProducerEpoch"] == 0 and answer["ProducerId"] != idle.pid, answer)
     restart(t, signal.SIGKILL, "old-busy", transactional__id__expiration__ms="604800000",
             producer__id__expiration__ms="86400000")
-    check("X11 a start does not bring it back", describe(t, "old-idle")["ProducerId"] ==
+    check("a start does not bring it back", describe(t, "old-idle")["ProducerId"] ==
           answer["ProducerId"], describe(t, "old-idle"))
     check("the open one can be ended", busy.end(False)["ErrorCode"] == 0)
 

@@ -1,4 +1,4 @@
-"""A node under test by raw requests: what test_traps.py and its kind share.
+"""A node under test by raw requests: what the tests by raw requests share.
 
     t = Probe(node); t.create("topic"); t.produce("topic", kbatch.batch([b"v"])); t.fetch("topic", 0)
 """

@@ -62,7 +62,7 @@ static void other_numbers(void **state)
     harness_end(&h);
 }
 
-/* S3: the kind UNKNOWN makes the request malformed. */
+/* The kind UNKNOWN makes the request malformed. */
 static void unknown_closes(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@ static const struct api_versions_response *ask(struct harness *h, int16_t versio
     return harness_call(h, WIRE_API_API_VERSIONS, version, &body);
 }
 
-/* P3: Produce is announced from 0 although 3 is the first version served. */
+/* Produce is announced from 0 although 3 is the first version served. */
 static void served_apis_are_announced(void **state)
 {
     (void)state;

@@ -122,7 +122,7 @@ static void survives_restart(void **state)
     harness_end(&h);
 }
 
-/* T9: what AlterConfigs does not name goes back to its default. */
+/* What AlterConfigs does not name goes back to its default. */
 static void legacy_replaces(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@ static bool is_closed(int fd)
     return closed;
 }
 
-/* P1: ApiVersions 127 is answered in version 0 with error 35 and one entry; the connection lives.
+/* ApiVersions 127 is answered in version 0 with error 35 and one entry; the connection lives.
  * The bytes are those that Apache Kafka 4.4.0 sent to the same frame. */
 static void api_versions_above_the_highest(void **state)
 {
@@ -29,7 +29,7 @@ static void api_versions_above_the_highest(void **state)
     harness_end(&h);
 }
 
-/* P5, P8: whatever else cannot be served closes the connection without an answer. */
+/* Whatever else cannot be served closes the connection without an answer. */
 static void what_cannot_be_served_closes(void **state)
 {
     (void)state;
@@ -55,7 +55,7 @@ static void what_cannot_be_served_closes(void **state)
     harness_end(&h);
 }
 
-/* P6: a null client id in a flexible header is followed by the tags all the same. */
+/* A null client id in a flexible header is followed by the tags all the same. */
 static void null_client_id(void **state)
 {
     (void)state;

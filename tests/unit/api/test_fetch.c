@@ -38,7 +38,7 @@ static const struct fetch_response_partition_data *only(const struct fetch_respo
     return &r->responses[0].partitions[0];
 }
 
-/* F1, F2, F3, F6: the batch around an offset, whole, whatever the limits; an empty answer says
+/* The batch around an offset, whole, whatever the limits; an empty answer says
  * where the log stands; beyond the end is an error. */
 static void what_is_there(void **state)
 {
@@ -57,7 +57,7 @@ static void what_is_there(void **state)
     assert_int_equal(p->records.bytes.size, batch_size(p->records.bytes.data));
     p = only(fetch(&h, (struct ask){.version = 11, .offset = 4, .epoch = -1}));
     assert_int_equal(p->error_code, 0);
-    assert_non_null(p->records.bytes.data); /* F4: empty, not null */
+    assert_non_null(p->records.bytes.data); /* empty, not null */
     assert_int_equal(p->records.bytes.size, 0);
     assert_int_equal(p->log_start_offset, 0);
     p = only(fetch(&h, (struct ask){.version = 11, .offset = 5, .epoch = -1}));
@@ -89,7 +89,7 @@ static void a_long_poll_ends_with_data(void **state)
     harness_end(&h);
 }
 
-/* F5, as on Apache Kafka: a session starts with epoch 0, goes on with rising epochs and answers
+/* As on Apache Kafka: a session starts with epoch 0, goes on with rising epochs and answers
  * only what has news; old epochs and unknown ids are errors; -1 ends it. */
 static void sessions(void **state)
 {

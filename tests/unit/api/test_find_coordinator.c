@@ -13,7 +13,7 @@ static const struct find_coordinator_response_coordinator *ask(struct harness *h
     return &r->coordinators[0];
 }
 
-/* G19: the first question makes the offsets topic, and its answer can be used. */
+/* The first question makes the offsets topic, and its answer can be used. */
 static void groups(void **state)
 {
     (void)state;
@@ -24,7 +24,7 @@ static void groups(void **state)
     harness_end(&h);
 }
 
-/* S4, G19: and the first question about a transactional id makes the topic of transactions. */
+/* So does the first question about a transactional id makes the topic of transactions. */
 static void transactional_ids(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 #include "harness_group.h"
 
-/* G1, G7: join with an empty id, again with the given one, sync, heartbeat, describe, list. */
+/* Join with an empty id, again with the given one, sync, heartbeat, describe, list. */
 static void one_member(void **state)
 {
     (void)state;

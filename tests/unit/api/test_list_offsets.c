@@ -17,7 +17,7 @@ static const struct list_offsets_response_list_offsets_partition_response *ask(s
     return &r->topics[0].partitions[0];
 }
 
-/* F10: special timestamps, each from the version that brought it. */
+/* Special timestamps, each from the version that brought it. */
 static void special_timestamps(void **state)
 {
     (void)state;
@@ -36,7 +36,7 @@ static void special_timestamps(void **state)
     harness_end(&h);
 }
 
-/* F9, F13: nothing at or after the time: -1 and no error. */
+/* Nothing at or after the time: -1 and no error. */
 static void times(void **state)
 {
     (void)state;

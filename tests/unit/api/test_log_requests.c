@@ -54,7 +54,7 @@ static void delete_records_named_twice(void **state)
     harness_end(&h);
 }
 
-/* F14: the epoch found and where it ends; an unknown one is (-1, -1). */
+/* The epoch found and where it ends; an unknown one is (-1, -1). */
 static void epoch_ends(void **state)
 {
     (void)state;

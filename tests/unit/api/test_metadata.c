@@ -11,7 +11,7 @@ static const struct metadata_response *ask(struct harness *h, int16_t version, c
     return harness_call(h, WIRE_API_METADATA, version, &body);
 }
 
-/* T1: null asks for all, [] for none; in version 0 [] asks for all. */
+/* Null asks for all, [] for none; in version 0 [] asks for all. */
 static void all_or_none(void **state)
 {
     (void)state;
@@ -28,7 +28,7 @@ static void all_or_none(void **state)
     harness_end(&h);
 }
 
-/* T2: a created topic can be used in the very next request. */
+/* A created topic can be used in the very next request. */
 static void unknown_names_are_created(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 #include "harness_group.h"
 
-/* G13: old versions, all topics, by id, unknown groups. */
+/* Old versions, all topics, by id, unknown groups. */
 static void in_all_shapes(void **state)
 {
     (void)state;

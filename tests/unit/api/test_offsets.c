@@ -1,6 +1,6 @@
 #include "harness_group.h"
 
-/* G11, G12: a group without members keeps offsets; topics that are not there are told apart. */
+/* A group without members keeps offsets; topics that are not there are told apart. */
 static void commit_and_delete(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 #include "harness.h"
 
-/* W4: the base offset is that of the first record. */
+/* The base offset is that of the first record. */
 static void offsets_follow(void **state)
 {
     (void)state;
@@ -28,7 +28,7 @@ static int16_t produce_bytes(struct harness *h, int16_t acks, struct slice bytes
     return r->responses[0].partition_responses[0].error_code;
 }
 
-/* W8, P10: an error for the partition; the connection lives. */
+/* An error for the partition; the connection lives. */
 static void bad_requests_are_answered(void **state)
 {
     (void)state;
@@ -45,7 +45,7 @@ static void bad_requests_are_answered(void **state)
     harness_end(&h);
 }
 
-/* P13: acks=0 with an error closes the connection. */
+/* acks=0 with an error closes the connection. */
 static void acks_0_with_an_error_closes(void **state)
 {
     (void)state;

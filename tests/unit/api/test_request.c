@@ -1,6 +1,6 @@
 #include "harness.h"
 
-/* P12: pipelined requests are answered in order; one with acks=0 takes no place in it. */
+/* Pipelined requests are answered in order; one with acks=0 takes no place in it. */
 static void answers_leave_in_order(void **state)
 {
     (void)state;

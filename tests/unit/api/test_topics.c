@@ -1,6 +1,6 @@
 #include "harness.h"
 
-/* T3, T13, T15: what is wrong is told per topic. */
+/* What is wrong is told per topic. */
 static void create_and_delete(void **state)
 {
     (void)state;
@@ -25,7 +25,7 @@ static void create_and_delete(void **state)
     harness_end(&h);
 }
 
-/* T12: more partitions serve at once. */
+/* More partitions serve at once. */
 static void more_partitions(void **state)
 {
     (void)state;
@@ -45,7 +45,7 @@ static void more_partitions(void **state)
     harness_end(&h);
 }
 
-/* T2: every topic can be written to in the request after its creation. */
+/* Every topic can be written to in the request after its creation. */
 static void a_new_topic_is_live(void **state)
 {
     (void)state;

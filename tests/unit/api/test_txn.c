@@ -50,7 +50,7 @@ static void the_new_way(void **state)
     harness_end(&h);
 }
 
-/* X2: a new instance ends what the old one left open and fences it. */
+/* A new instance ends what the old one left open and fences it. */
 static void init_fences(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static int16_t commit_offset(struct harness_producer *p, int16_t version, const 
     items[1].partition_index = 9;
     const struct txn_offset_commit_response *r =
         harness_call(p->h, WIRE_API_TXN_OFFSET_COMMIT, version, &body);
-    /* X8: also beside a partition that does not exist. */
+    /* Also beside a partition that does not exist. */
     assert_int_equal(r->topics[0].partitions[1].error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
     return r->topics[0].partitions[0].error_code;
 }
@@ -138,7 +138,7 @@ static void await_committed(struct harness *h, int64_t offset)
     assert_int_equal(harness_committed(h, "g", "t"), offset);
 }
 
-/* X8: offsets are seen after the commit, and not after an abort. */
+/* Offsets are seen after the commit, and not after an abort. */
 static void offsets(void **state)
 {
     (void)state;
@@ -325,7 +325,7 @@ static void produce_rules(void **state)
     const struct produce_response *r = harness_call(&h, WIRE_API_PRODUCE, 12, &body);
     assert_int_equal(r->responses[0].partition_responses[0].error_code,
                      ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
-    /* X9: not transactional while the producer's transaction is open. */
+    /* Not transactional while the producer's transaction is open. */
     assert_int_equal(harness_send_record(&p, 12, "t"), 0);
     buf_clear(&batch);
     options.transactional = false;

@@ -187,7 +187,7 @@ static void flushing_holds_the_watermark(void **state)
     end(&f);
 }
 
-/* W20 and ListOffsets over a log whose start moved. */
+/* DeleteRecords and ListOffsets over a log whose start moved. */
 static void the_start_moves(void **state)
 {
     (void)state;

@@ -100,7 +100,7 @@ static void copied_and_moved(void **state)
     end(&f);
 }
 
-/* C4: a folder that holds anything else is never formatted. */
+/* A folder that holds anything else is never formatted. */
 static void leaves_other_folders_alone(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@ static void what_was_there_comes_back(void **state)
     harness_end(&h);
 }
 
-/* C8: a stop right after the start, before it is ready, ends in order. */
+/* A stop right after the start, before it is ready, ends in order. */
 static void stopped_while_starting(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ static void settings_take_effect_at_once(void **state)
     assert_true(append_time(&h) > 0);
     assert_int_equal(alter(&h, 2, "t", "message.timestamp.type", "CreateTime"), 0);
     assert_int_equal(append_time(&h), -1);
-    /* T11: the default of all brokers. */
+    /* The default of all brokers. */
     assert_int_equal(alter(&h, 4, "", "log.message.timestamp.type", "LogAppendTime"), 0);
     assert_int_equal(harness_create(&h, "u", 1), 0);
     assert_true(harness_produce(&h, "u", 0, 1)->log_append_time_ms > 0);
