@@ -16,13 +16,14 @@ gzip -9n "$root/usr/share/man/man1/klamm.1"
 install -D -m 644 LICENSE "$root/usr/share/doc/klamm/copyright"
 mkdir -p "$root/DEBIAN" build-package/debian
 printf 'Source: klamm\n\nPackage: klamm\nArchitecture: any\nDescription: klamm\n' >build-package/debian/control
+# src/os/digest.c loads libcrypto by name, which dpkg-shlibdeps does not see.
 needs=$(cd build-package && dpkg-shlibdeps -O --ignore-missing-info deb/usr/bin/klamm 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
 cat >"$root/DEBIAN/control" <<X
 Package: klamm
 Version: $version
 Architecture: $arch
 Maintainer: The Klamm authors <klamm@localhost>
-Depends: ${needs:-libc6}, adduser
+Depends: ${needs:-libc6}, libssl3 | libssl3t64, adduser
 Section: net
 Priority: optional
 Description: drop-in Apache Kafka node in one small native program

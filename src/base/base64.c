@@ -1,5 +1,6 @@
-/* Three bytes to four characters and back. Decoding is strict: one text for each byte string, so
- * that what is compared as text agrees with what is compared as bytes. Pure; any thread. */
+/* Three bytes to four characters and back. Decoding is strict where it is not asked to be
+ * loose: one text for each byte string, so that what is compared as text agrees with what is
+ * compared as bytes. Pure; any thread. */
 #include "base/base64.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -29,19 +30,20 @@ static int digit(uint8_t c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-bool base64_parse(struct slice text, struct arena *a, struct slice *ret_bytes)
+static bool parse(struct slice text, bool loose, struct arena *a, struct slice *ret_bytes)
 {
-    if (text.size % 4)
-        return false;
     size_t pads = 0;
-    while (pads < 2 && pads < text.size && text.data[text.size - 1 - pads] == '=')
-        pads++;
-    size_t size = text.size / 4 * 3 - pads;
+    if (text.size % 4 == 0)
+        while (pads < 2 && pads < text.size && text.data[text.size - 1 - pads] == '=')
+            pads++;
+    else if (!loose || text.size % 4 == 1)
+        return false;
+    size_t digits = text.size - pads, done = 0;
+    size_t size = digits / 4 * 3 + (digits % 4 ? digits % 4 - 1 : 0);
     uint8_t *bytes = arena_try_alloc(a, size ? size : 1);
     if (!bytes)
         return false;
     uint32_t group = 0;
-    size_t digits = text.size - pads, done = 0;
     for (size_t i = 0; i < digits; i++) {
         int value = digit(text.data[i]);
         if (value < 0)
@@ -51,8 +53,18 @@ bool base64_parse(struct slice text, struct arena *a, struct slice *ret_bytes)
             bytes[done++] = (uint8_t)(group >> (6 - 2 * (i % 4)));
     }
     /* The last character of a padded text carries 4 or 2 bits that belong to no byte. */
-    if (pads && group & ((1u << (2 * pads)) - 1))
+    if (!loose && pads && group & ((1u << (2 * pads)) - 1))
         return false;
     *ret_bytes = slice_of(bytes, size);
     return true;
+}
+
+bool base64_parse(struct slice text, struct arena *a, struct slice *ret_bytes)
+{
+    return parse(text, false, a, ret_bytes);
+}
+
+bool base64_parse_loose(struct slice text, struct arena *a, struct slice *ret_bytes)
+{
+    return parse(text, true, a, ret_bytes);
 }

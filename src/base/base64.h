@@ -11,5 +11,8 @@ void base64_put(struct buf *out, struct slice bytes);
 /* The bytes of a text, from `a` (never null). False when a character is not of the alphabet, the
  * padding is wrong or missing, unused bits are set, or the arena refuses. */
 bool base64_parse(struct slice text, struct arena *a, struct slice *ret_bytes);
+/* As Kafka's tools read what a person wrote: the padding may be missing as a whole, and bits that
+ * belong to no byte are ignored. */
+bool base64_parse_loose(struct slice text, struct arena *a, struct slice *ret_bytes);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/storage_internal.h"
 #include "meta/features.h"
+#include "os/digest.h"
 #include "os/io_linux.h"
 #include "repl/quorum_format.h"
 #include "store/log_dirs.h"
@@ -254,8 +255,8 @@ static int one_dependency(const char *text)
 static int feature_dependencies(const struct storage_args *args)
 {
     int status = 0;
-    for (int i = 0; i < args->feature_count && status == 0; i++)
-        status = one_dependency(args->features[i]);
+    for (int i = 0; i < args->features.count && status == 0; i++)
+        status = one_dependency(args->features.items[i]);
     return status;
 }
 
@@ -270,27 +271,79 @@ static int random_uuid(struct io *io)
 /* ---- main -------------------------------------------------------------------------------------
  */
 
-int storage_main(int argc, char **argv)
+static int run(struct io *io, const struct storage_args *args)
 {
-    struct storage_args args;
-    if (!storage_parse(argc, argv, &args))
-        return 1;
-    if (args.help) {
-        storage_usage(args.command, false);
+    if (args->help) {
+        storage_usage(args->command, false);
         return 0;
     }
+    if (strcmp(args->command, "info") == 0)
+        return info(io, args);
+    if (strcmp(args->command, "format") == 0)
+        return storage_format(io, args);
+    if (strcmp(args->command, "version-mapping") == 0)
+        return version_mapping(args);
+    if (strcmp(args->command, "feature-dependencies") == 0)
+        return feature_dependencies(args);
+    return random_uuid(io);
+}
+
+/* The words of the command line, "@file" replaced by that file's lines: what a list of processes
+ * must not show, a password, is given so. */
+struct words {
+    char **items;
+    size_t count, capacity;
+};
+
+static void add_word(struct words *words, struct slice text)
+{
+    words->items = mem_grow(words->items, &words->capacity, words->count, sizeof *words->items);
+    words->items[words->count++] = slice_to_cstr(text);
+}
+
+static bool add_lines(struct io *io, const char *path, struct words *words)
+{
+    struct buf text;
+    buf_init(&text);
+    enum err e = read_file(io, path, &text);
+    struct slice rest = buf_slice(&text), line;
+    while (e == ERR_NONE && rest.size > 0 && slice_next_part(&rest, '\n', &line)) {
+        if (line.size > 0 && line.data[line.size - 1] == '\r')
+            line.size--;
+        add_word(words, line);
+    }
+    if (e != ERR_NONE)
+        fprintf(stderr, "kafka-storage: error: the file of arguments %s cannot be read: %s\n", path,
+                e == ERR_NOT_FOUND ? "no such file" : err_name(e));
+    digest_wipe(text.data, text.size);
+    buf_fini(&text);
+    return e == ERR_NONE;
+}
+
+static void free_words(struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        digest_wipe(words->items[i], strlen(words->items[i]));
+        mem_free(words->items[i]);
+    }
+    mem_free(words->items);
+}
+
+int storage_main(int argc, char **argv)
+{
     struct io *io = io_linux_new();
-    int status;
-    if (strcmp(args.command, "info") == 0)
-        status = info(io, &args);
-    else if (strcmp(args.command, "format") == 0)
-        status = storage_format(io, &args);
-    else if (strcmp(args.command, "version-mapping") == 0)
-        status = version_mapping(&args);
-    else if (strcmp(args.command, "feature-dependencies") == 0)
-        status = feature_dependencies(&args);
-    else
-        status = random_uuid(io);
+    struct words words = {.items = NULL};
+    struct storage_args args;
+    bool ok = true;
+    for (int i = 0; i < argc && ok; i++) {
+        if (argv[i][0] == '@')
+            ok = add_lines(io, argv[i] + 1, &words);
+        else
+            add_word(&words, slice_str(argv[i]));
+    }
+    ok = ok && storage_parse((int)words.count, words.items, &args);
+    int status = ok ? run(io, &args) : 1;
+    free_words(&words);
     io_linux_free(io);
     return status;
 }

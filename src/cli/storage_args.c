@@ -22,13 +22,14 @@ static const struct option {
      "the server.properties of the node"},
     {"format", "cluster-id", 't', TEXT, offsetof(struct storage_args, cluster_id), true, "ID",
      "the same for all nodes of a cluster; `klamm storage random-uuid` makes one"},
-    {"format", "add-scram", 'S', FLAG, offsetof(struct storage_args, scram), false, NULL,
-     "not served yet"},
+    {"format", "add-scram", 'S', LIST, offsetof(struct storage_args, scram), false, "CREDENTIAL",
+     "a user's password, as 'SCRAM-SHA-256=[name=alice,password=secret]' or with iterations=, "
+     "salt=, saltedpassword=; may be repeated"},
     {"format", "ignore-formatted", 'g', FLAG, offsetof(struct storage_args, ignore_formatted),
      false, NULL, "leave folders alone that are formatted already"},
     {"format", "release-version", 'r', TEXT, offsetof(struct storage_args, release_version), false,
      "VERSION", "features as that release of Kafka has them (default: 4.4)"},
-    {"format", "feature", 'f', LIST, 0, false, "NAME=LEVEL",
+    {"format", "feature", 'f', LIST, offsetof(struct storage_args, features), false, "NAME=LEVEL",
      "one feature's level; may be repeated"},
     {"format", "standalone", 's', FLAG, offsetof(struct storage_args, standalone), false, NULL,
      "this controller begins a quorum of its own"},
@@ -39,8 +40,8 @@ static const struct option {
      false, "VOTERS", "the first quorum: ID@HOST:PORT:DIRECTORY, separated by commas"},
     {"version-mapping", "release-version", 'r', TEXT,
      offsetof(struct storage_args, release_version), false, "VERSION", "that release of Kafka"},
-    {"feature-dependencies", "feature", 'f', LIST, 0, true, "NAME=LEVEL",
-     "the feature asked about; may be repeated"},
+    {"feature-dependencies", "feature", 'f', LIST, offsetof(struct storage_args, features), true,
+     "NAME=LEVEL", "the feature asked about; may be repeated"},
 };
 
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
@@ -108,8 +109,11 @@ static const struct option *find(const char *command, const char *arg, const cha
         const struct option *o = &options[i];
         if (strcmp(o->command, command) != 0)
             continue;
-        if (arg[0] == '-' && arg[1] == o->letter && arg[2] == '\0')
+        if (arg[0] == '-' && arg[1] == o->letter && (arg[2] == '\0' || o->kind != FLAG)) {
+            if (arg[2] != '\0')
+                *ret_value = arg + 2;
             return o;
+        }
         if (size == 0 || strncmp(arg + 2, o->name, size) != 0)
             continue;
         begun = o;
@@ -126,6 +130,21 @@ static const struct option *find(const char *command, const char *arg, const cha
     return begun;
 }
 
+static bool is_secret(const struct option *o)
+{
+    return o->letter == 'S';
+}
+
+/* Not shown when it may be a password, or a piece of one that a shell cut off: `-S ...[name=alice,
+ * password=secret]` without quotes is two arguments. */
+static bool unrecognized(const struct storage_args *args, const char *arg)
+{
+    bool secret = args->scram.count > 0 || strcasestr(arg, "password") || strcasestr(arg, "scram");
+    return secret ? refuse(args->command, "unrecognized arguments: (not shown: it may hold a "
+                                          "password; put quotes around the value of --add-scram)")
+                  : refuse_quoted(args->command, "unrecognized arguments: ", arg, "");
+}
+
 /* The options that say where the first controllers come from exclude each other. */
 static bool is_mode(const struct option *o)
 {
@@ -135,9 +154,10 @@ static bool is_mode(const struct option *o)
 static bool store(struct storage_args *args, const struct option *o, const char *value)
 {
     if (o->kind == LIST) {
-        if (args->feature_count == STORAGE_LIST_MAX)
+        struct storage_list *list = (struct storage_list *)((char *)args + o->offset);
+        if (list->count == STORAGE_LIST_MAX)
             return false;
-        args->features[args->feature_count++] = value;
+        list->items[list->count++] = value;
         return true;
     }
     memcpy((char *)args + o->offset, &value, sizeof value);
@@ -155,7 +175,7 @@ static bool parse_options(int argc, char **argv, struct storage_args *args)
         const char *value = NULL;
         const struct option *o = find(args->command, argv[i], &value);
         if (!o)
-            return refuse_quoted(args->command, "unrecognized arguments: ", argv[i], "");
+            return unrecognized(args, argv[i]);
         if (mode && is_mode(o) && mode != o) {
             char *with =
                 mem_printf(": not allowed with argument --%s/-%c", mode->name, mode->letter);
@@ -165,13 +185,11 @@ static bool parse_options(int argc, char **argv, struct storage_args *args)
         }
         if (is_mode(o))
             mode = o;
-        bool scram = o->offset == offsetof(struct storage_args, scram) && o->kind == FLAG;
         if (o->kind == FLAG) {
             *((bool *)((char *)args + o->offset)) = true;
-            i += scram && !value; /* its value is not looked at */
             continue;
         }
-        if (!value && i + 1 < argc)
+        if (!value && i + 1 < argc && !(is_secret(o) && argv[i + 1][0] == '-'))
             value = argv[++i];
         if (!value || !store(args, o, value))
             return refuse_option(args->command, o, ": expected one argument");
@@ -183,7 +201,7 @@ static bool has(const struct storage_args *args, const struct option *o)
 {
     const char *value;
     if (o->kind == LIST)
-        return args->feature_count > 0;
+        return ((const struct storage_list *)((const char *)args + o->offset))->count > 0;
     memcpy(&value, (const char *)args + o->offset, sizeof value);
     return value != NULL;
 }

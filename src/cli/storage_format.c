@@ -61,8 +61,8 @@ static bool bad_feature(struct slice text, const char *why, struct slice what, c
 
 static bool read_features(struct plan *p)
 {
-    for (int i = 0; i < p->args->feature_count; i++) {
-        struct slice text = slice_str(p->args->features[i]);
+    for (int i = 0; i < p->args->features.count; i++) {
+        struct slice text = slice_str(p->args->features.items[i]);
         size_t cut = 0;
         while (cut < text.size && text.data[cut] != '=')
             cut++;
@@ -372,11 +372,11 @@ int storage_format(struct io *io, const struct storage_args *args)
     if (!p.config)
         return 1;
     meta_records_init(&p.bootstrap);
-    bool ok =
-        args->scram ? say("SCRAM credentials are not served yet: --add-scram is refused.") : true;
-    ok = ok && choose_voters(&p) && read_features(&p) && choose_version(&p) && check_levels(&p);
-    if (ok) {
+    bool ok = choose_voters(&p) && read_features(&p) && choose_version(&p) && check_levels(&p);
+    if (ok)
         bootstrap_records(p.version->level, p.levels, p.level_count, &p.bootstrap);
+    ok = ok && storage_add_scram(io, args, p.version, &p.bootstrap);
+    if (ok) {
         int count;
         char **dirs = storage_dirs(p.config, &count);
         ok = format_dirs(&p, dirs, count);

@@ -5,7 +5,16 @@
 #include "conf/config.h"
 #include "os/io.h"
 
+struct meta_records;
+struct meta_version;
+
 enum { STORAGE_LIST_MAX = 64 };
+
+/* The values of an option that may be repeated. */
+struct storage_list {
+    const char *items[STORAGE_LIST_MAX];
+    int count;
+};
 
 struct storage_args {
     const char *command;
@@ -13,9 +22,8 @@ struct storage_args {
     const char *cluster_id;
     const char *release_version;
     const char *initial_controllers;
-    const char *features[STORAGE_LIST_MAX];
-    int feature_count;
-    bool scram; /* --add-scram was given */
+    struct storage_list features;
+    struct storage_list scram; /* the values of --add-scram */
     bool ignore_formatted, standalone, no_initial_controllers;
     bool help;
 };
@@ -32,6 +40,10 @@ void storage_free_dirs(char **dirs, int count);
 
 /* Says that there is no metadata.version `name`, and which there are. */
 void storage_unknown_version(const char *name, bool production_only);
+
+/* Adds a record for each --add-scram. False: what is wrong was printed, and no password with it. */
+bool storage_add_scram(struct io *io, const struct storage_args *args,
+                       const struct meta_version *version, struct meta_records *records);
 
 int storage_format(struct io *io, const struct storage_args *args);
 

@@ -53,11 +53,33 @@ static void bad_texts_are_refused(void **state)
     arena_fini(&a);
 }
 
+/* What Java's basic decoder accepts and refuses. */
+static void loose_texts(void **state)
+{
+    (void)state;
+    static const char *const good[][2] = {{"Zg", "f"},          {"Zm8", "fo"},  {"Zm9vYg", "foob"},
+                                          {"Zh==", "f"},        {"Zm9=", "fo"}, {"Zm9v", "foo"},
+                                          {"Zm9vYg==", "foob"}, {"", ""}};
+    static const char *const bad[] = {
+        "Z", "Zg=", "Zm9==", "Zm9v=", "Z===", "====", "Zm9vY", "Zm-v", "Zg==Zg", "Zm 9"};
+    struct arena a;
+    struct slice bytes;
+    arena_init(&a);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(base64_parse_loose(slice_str(good[i][0]), &a, &bytes));
+        assert_slice_eq(bytes, good[i][1]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(base64_parse_loose(slice_str(bad[i]), &a, &bytes));
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_both_ways),
         cmocka_unit_test(bad_texts_are_refused),
+        cmocka_unit_test(loose_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,12 +174,120 @@ static void refuses_what_does_not_fit(void **state)
          "Cannot set kraft.version to 0 if controller.quorum.voters is empty"},
         {FORMAT " -s -r 4.5-IV0", "Unknown metadata.version '4.5-IV0'."},
         {FORMAT " -I 1@h", "Failed to parse dynamic voter 1@h"},
-        {FORMAT " -s --add-scram x", "SCRAM credentials are not served yet"},
+        {FORMAT " -s @nowhere", "the file of arguments nowhere cannot be read: no such file"},
         {"storage info -c nowhere", "nowhere: no such file"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(run(cases[i].line), 1);
         if (!strstr(output, cases[i].text))
+            fail_msg("%s: %s", cases[i].line, output);
+    }
+    assert_int_equal(access("store", F_OK), -1);
+}
+
+static size_t hex_bytes(const char *hex, uint8_t *out)
+{
+    size_t size = 0;
+    for (unsigned byte; sscanf(hex + 2 * size, "%2x", &byte) == 1; size++)
+        out[size] = (uint8_t)byte;
+    return size;
+}
+
+static void assert_written(const char *hex)
+{
+    uint8_t data[2048], record[512];
+    FILE *f = fopen("store/__cluster_metadata-0/00000000000000000000-0000000000.checkpoint", "rb");
+    assert_non_null(f);
+    size_t size = fread(data, 1, sizeof data, f);
+    fclose(f);
+    size_t record_size = hex_bytes(hex, record);
+    if (!memmem(data, size, record, record_size))
+        fail_msg("not in the snapshot: %s", hex);
+}
+
+/* The records that kafka-storage 4.4.0 wrote for the same command lines: frame, type, version,
+ * name, mechanism, salt, stored key, server key, iterations, no tagged fields. */
+static void credentials_as_kafkas_tool_writes_them(void **state)
+{
+    (void)state;
+    assert_int_equal(run(FORMAT " -s -S SCRAM-SHA-256=[name=alice,iterations=8192,"
+                                "salt=\"MWx2NHBkbnc0ZndxN25vdGN4bTB5eTFrN3E=\","
+                                "password=alice-secret] "
+                                "--add-scram=SCRAM-SHA-512=[name=alice,salt=N3E,saltedpassword="
+                                "\"YCE\"]"),
+                     0);
+    assert_string_equal(output, "Formatting dynamic metadata voter directory store with "
+                                "metadata.version 4.4-IV2.\n");
+    assert_written("010b0006616c696365011b316c763470646e7734667771376e6f7463786d307979316b3771"
+                   "2101308d9b405dcb0e232f219c36541ad4135452953be0d087db8d643169cbfc48"
+                   "21690eaf2152ad361f8e33d684ee84a280173423af7b35304145c2761bf38bb0a9"
+                   "0000200000");
+    assert_written("010b0006616c696365020337714"
+                   "17176a349f91eb2e11d99e95730813516f2f64573dfc25ae618acaae9a8bfd66c"
+                   "ba1a74019002d38837e3f1bcac880015b32b23775e71a56dac1226a9a4b3b1bd"
+                   "414c617c0eddee5ac6585f2fbf501b7ce95b470d6bf01f1b549c263c18a1b5406e"
+                   "a6b85f48d3c7d9dcc43472ea70459dae63a28af4835a6478b83b11c20f060c07"
+                   "0000100000");
+}
+
+/* A list of processes does not show the lines of a file. */
+static void arguments_from_a_file(void **state)
+{
+    (void)state;
+    write_text("arguments", "-S\nSCRAM-SHA-256=[name=alice,password=in a file]\r\n");
+    assert_int_equal(run(FORMAT " -s @arguments"), 0);
+    assert_written("010b0006616c69636501");
+}
+
+/* Status 1, a text of Kafka's tool or of our own, nothing written, and never the password. */
+static void refuses_credentials(void **state)
+{
+    (void)state;
+#define SHA256 FORMAT " -s -S SCRAM-SHA-256="
+    static const struct {
+        const char *line, *text;
+    } cases[] = {
+        {FORMAT " -s -S", "argument --add-scram/-S: expected one argument"},
+        {FORMAT " -S -s", "argument --add-scram/-S: expected one argument"},
+        {FORMAT " -s -S hushhush", "Failed to find equals sign in SCRAM argument (not shown"},
+        {FORMAT " -s -S hushhush=", "The add-scram mechanism (not shown) is not supported"},
+        {FORMAT " -s -S SCRAM-SHA-1=[name=a,password=hushhush]",
+         "The add-scram mechanism SCRAM-SHA-1 is not supported.\n"},
+        {SHA256 "name=a,password=hushhush]", "Expected configuration string to start with [\n"},
+        {SHA256 "[name=a,password=hushhush", "Expected configuration string to end with ]\n"},
+        {SHA256 "[", "Expected configuration string to end with ]\n"},
+        {SHA256 "[]", "No equals sign found in SCRAM component: \n"},
+        {SHA256 "[,]", "You must supply 'name' to add-scram\n"},
+        {SHA256 "[password=hushhush]", "You must supply 'name' to add-scram\n"},
+        {SHA256 "[name=a,,password=hushhush]", "No equals sign found in SCRAM component: \n"},
+        {SHA256 "[name=a,password=x,hushhush]",
+         "No equals sign found in SCRAM component 3 (not shown"},
+        {SHA256 "[name=a]", "You must supply one of 'password' or 'saltedpassword' to add-scram\n"},
+        {SHA256 "[name=a,saltedpassword=hushhush]",
+         "You must supply 'salt' with 'saltedpassword' to add-scram\n"},
+        {SHA256 "[name=a,salt=N3E=,saltedpassword=hushhush!]",
+         "Failed to decode given saltedPassword (not shown)"},
+        {SHA256 "[name=a,salt=N3E==,password=hushhush]", "Failed to decode given salt: N3E==\n"},
+        {SHA256 "[name=a,iterations=x,password=hushhush]", "Failed to parse iterations count: x\n"},
+        {SHA256 "[name=a,iterations=4095,password=hushhush]",
+         "The 'iterations' value must be >= 4096 for add-scram using SCRAM_SHA_256\n"},
+        {SHA256 "[name=a,iterations=16385,password=hushhush]",
+         "The 'iterations' value must be <= 16384 for add-scram using SCRAM_SHA_256\n"},
+        {SHA256 "[name=a,zz=1,bb=2,password=hushhush]", "Unknown SCRAM configurations: bb, zz\n"},
+        {SHA256 "[name=a,password=x,hushhush=y]",
+         "Unknown SCRAM configurations: what follows the password (not shown"},
+        {SHA256 "[name=a,password=]", "The password given to add-scram must not be empty\n"},
+        {SHA256 "[name=a, password=hushhush]", "unrecognized arguments: (not shown"},
+        {SHA256 "[name=a,password=x hushhush]", "unrecognized arguments: (not shown"},
+        {FORMAT " -s --add-scrum=SCRAM-SHA-256=[name=a,password=hushhush]",
+         "unrecognized arguments: (not shown"},
+        {FORMAT " -s -r 3.4 -S SCRAM-SHA-256=[name=a,password=hushhush]",
+         "SCRAM is only supported in metadata.version 3.5-IV2 or later.\n"},
+    };
+#undef SHA256
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(run(cases[i].line), 1);
+        if (!strstr(output, cases[i].text) || strstr(output, "hush"))
             fail_msg("%s: %s", cases[i].line, output);
     }
     assert_int_equal(access("store", F_OK), -1);
@@ -205,6 +313,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(formats_as_kafkas_tool, enter, leave),
         cmocka_unit_test_setup_teardown(writes_kafkas_bytes, enter, leave),
         cmocka_unit_test_setup_teardown(refuses_what_does_not_fit, enter, leave),
+        cmocka_unit_test_setup_teardown(credentials_as_kafkas_tool_writes_them, enter, leave),
+        cmocka_unit_test_setup_teardown(arguments_from_a_file, enter, leave),
+        cmocka_unit_test_setup_teardown(refuses_credentials, enter, leave),
         cmocka_unit_test_setup_teardown(tables, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
