@@ -65,3 +65,25 @@ void lock_release(struct lock *lock)
     ENSURE(pthread_mutex_unlock(&lock->mutex) == 0);
     held_remove(lock);
 }
+
+void lock_signal_init(struct lock_signal *signal)
+{
+    ENSURE(pthread_cond_init(&signal->cond, NULL) == 0);
+}
+
+void lock_signal_fini(struct lock_signal *signal)
+{
+    ENSURE(pthread_cond_destroy(&signal->cond) == 0);
+}
+
+void lock_wait(struct lock *lock, struct lock_signal *signal)
+{
+    held_remove(lock);
+    ENSURE(pthread_cond_wait(&signal->cond, &lock->mutex) == 0);
+    held_add(lock);
+}
+
+void lock_wake(struct lock_signal *signal)
+{
+    ENSURE(pthread_cond_broadcast(&signal->cond) == 0);
+}

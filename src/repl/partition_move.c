@@ -1,10 +1,9 @@
 /* A partition whose replica moves to another folder: its future log, and the moment when that takes
  * the place of the log. Called by the copier (repl/replica_moves), on workers.
  *
- * Locks: the table of logs, then the partition, then the future. The last step holds all three
- * while the last bytes are copied and two folders are renamed and synced: nothing can be appended
- * in between, and no crash can show a state that never was. The price, once for each move: whoever
- * looks a log up in any folder waits for these syncs, too. */
+ * Locks: the partition, then the future. The last step holds both while the last bytes are copied
+ * and two folders are renamed and synced: nothing can be appended in between, and no crash can show
+ * a state that never was. */
 #include "base/ensure.h"
 #include "repl/partition_internal.h"
 #include "store/log_copy.h"
@@ -120,7 +119,7 @@ static enum err flush_rest(const struct log *log, struct log *future)
     return err;
 }
 
-/* All three locks held. */
+/* Both locks held. */
 static enum err replace(struct partition *partition, struct log_dirs *dirs, struct log *future)
 {
     enum err err = check(partition, future);
@@ -146,7 +145,6 @@ static enum err replace(struct partition *partition, struct log_dirs *dirs, stru
 enum err partition_replace_log(struct partition *partition, struct log_dirs *dirs,
                                struct log *future, struct log **ret_replaced)
 {
-    log_dirs_lock(dirs);
     lock_take(&partition->lock);
     struct log *log = partition->log;
     struct lock *future_lock = partition->future_lock;
@@ -159,7 +157,8 @@ enum err partition_replace_log(struct partition *partition, struct log_dirs *dir
     if (!err)
         partition->future_lock = NULL;
     lock_release(&partition->lock);
-    log_dirs_unlock(dirs);
+    if (!err)
+        log_reattached(future);
     if (!err)
         *ret_replaced = log;
     return err;

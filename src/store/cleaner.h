@@ -8,7 +8,7 @@
  * retention and their log start allow, and cleaner-offset-checkpoint is brought up to date.
  *
  * Threads. Timers are on the loop given to cleaner_start; slices run on workers, so that nothing
- * else waits long for one. A slice takes LOCK_TABLE and a log's LOCK_PARTITION only to look at the
+ * else waits long for one. A slice takes LOCK_LOGS and a log's LOCK_PARTITION only to look at the
  * log, to open files and to rename them.
  *
  * A log that cannot be cleaned (its bytes are damaged, say) is named with its error, left alone

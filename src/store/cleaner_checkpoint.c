@@ -16,7 +16,7 @@ static void write_one(struct log_dir *dir)
 {
     struct checkpoint checkpoint;
     checkpoint_init(&checkpoint);
-    log_walk_at_once(dir, note, &checkpoint);
+    log_walk_all(dir, note, &checkpoint);
     struct slice text = buf_slice(&checkpoint.text);
     uint32_t crc = crc32c(1, text.data, text.size);
     if (crc != dir->cleaned_crc) {

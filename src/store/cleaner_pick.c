@@ -157,7 +157,7 @@ struct cleaner_round *cleaner_pick(struct log_dirs *dirs, const struct cleaner_c
         /* Another task may have taken it, or its holder changed it. */
         if (cleaner_compacts(log) && is_candidate(log, now_ms, &dirt))
             round = cleaner_round_new(log, &dirt, config, now_ms);
-        log_walk_leave(dirs, lock);
+        log_walk_leave(dirs, log, lock);
     }
     mem_free(search.name);
     return round;

@@ -226,7 +226,7 @@ bool cleaner_round_free(struct cleaner_round *r)
         if (!r->err && r->truncations == log->truncations)
             log->first_dirty = r->offset_end;
         log->uncleanable = log->uncleanable || is_permanent(r->err);
-        log_walk_leave(r->dirs, lock);
+        log_walk_leave(r->dirs, log, lock);
         tell(r, before);
     }
     bool cleaned = !r->err;
@@ -257,7 +257,7 @@ static struct log *take_log(struct cleaner_round *r, struct lock **ret_lock)
         log->truncations == r->truncations && !r->output.revoked)
         return log;
     if (log)
-        log_walk_leave(r->dirs, *ret_lock);
+        log_walk_leave(r->dirs, log, *ret_lock);
     fail(r, ERR_CLOSED, "looking at the log");
     return NULL;
 }
@@ -297,7 +297,7 @@ static bool open_segment(struct cleaner_round *r, int64_t offset)
     int fd;
     if (!err)
         err = log_file_pin(&segment->files[SEGMENT_LOG], false, &fd);
-    log_walk_leave(r->dirs, lock);
+    log_walk_leave(r->dirs, log, lock);
     struct io_stat stat;
     if (!err) {
         r->open = true;
@@ -441,7 +441,7 @@ static void step_group(struct cleaner_round *r)
     take_lasts(r, log);
     r->filter.indexed_count = 0;
     enum err err = cleaner_output_open(&r->output, log, r->segments[r->group_from]->base);
-    log_walk_leave(r->dirs, lock);
+    log_walk_leave(r->dirs, log, lock);
     if (err)
         fail(r, err, "making a segment");
     else
@@ -498,7 +498,7 @@ static enum err swap_locked(struct cleaner_round *r, bool finish)
     else
         err = cleaner_output_prepare(&r->output, log, r->mtime_ms, r->filter.indexed,
                                      r->filter.indexed_count);
-    log_walk_leave(r->dirs, lock);
+    log_walk_leave(r->dirs, log, lock);
     return err;
 }
 

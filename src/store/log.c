@@ -107,6 +107,7 @@ enum err log_open(const struct log_open_options *options, struct log **ret_log)
     log->first_dirty = -1;
     log->serial = __atomic_add_fetch(&serial_last, 1, __ATOMIC_RELAXED);
     list_init(&log->dirty_link);
+    lock_init(&log->own_lock, LOCK_PARTITION);
     producer_state_init(&log->producers);
     verifications_init(&log->verifications, 0);
     leader_epochs_init(&log->epochs);
@@ -183,7 +184,7 @@ void log_free(struct log *log)
 {
     if (!log)
         return;
-    ENSURE(!log->lock);
+    ENSURE(!log->lock && !log->visits);
     if (log->dir)
         log_dir_forget(log->dir, log);
     for (uint32_t i = 0; i < log->segment_count; i++)
@@ -198,6 +199,7 @@ void log_free(struct log *log)
     mem_free(log->name);
     log_path_unref(log->path);
     file_cache_unref(log->cache);
+    lock_fini(&log->own_lock);
     mem_free(log);
 }
 

@@ -101,17 +101,18 @@ enum err log_close(struct log *log, bool sync);
 void log_free(struct log *log);
 
 /* Tells the lock that covers the log: the background jobs of its log_dirs, which see the log before
- * as well, take it from now on. Call it with no lock held (it takes a LOCK_TABLE lock). */
+ * as well, take it from now on. Call it with no lock held: it waits for one that is in the log. */
 void log_attach(struct log *log, struct lock *lock);
-/* Tells another lock, with log_dirs_lock and both locks held. */
+/* Tells another lock, with both locks held; then, with no lock held, log_reattached waits until
+ * nobody comes by the old one any more. */
 void log_reattach(struct log *log, struct lock *lock);
+void log_reattached(struct log *log);
 /* Who is told when a background job has flushed the log: with flush.messages=1 the high watermark
  * follows the recovery point, and the holder's own flush may have failed on a full disk. `flushed`
- * runs on a worker with a LOCK_TABLE lock held and not the log's. Set it before log_attach, or with
- * log_dirs_lock held; log_detach ends it. */
+ * runs on a worker with no lock held; log_detach ends it, and waits for one that runs. */
 void log_on_flushed(struct log *log, void (*flushed)(void *context), void *context);
-/* Ends both; on return no background job uses the log or its lock. Call it with no lock held
- * (it takes a LOCK_TABLE lock), before log_free and before the lock goes. */
+/* Ends both; on return no background job uses the lock, or calls `flushed`. Call it with no lock
+ * held, before log_free and before the lock goes. */
 void log_detach(struct log *log);
 
 void log_set_config(struct log *log, const struct log_config *config);

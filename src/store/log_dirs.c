@@ -269,7 +269,8 @@ enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs *
     dirs->cache = file_cache_new(options->io, options->files_max);
     if (!slice_is_null(options->cluster_id))
         dirs->cluster_id = slice_to_cstr(options->cluster_id);
-    lock_init(&dirs->table_lock, LOCK_TABLE);
+    lock_init(&dirs->table_lock, LOCK_LOGS);
+    lock_signal_init(&dirs->visits_ended);
     map_init(&dirs->logs);
     map_init(&dirs->wishes);
     add_folders(dirs);
@@ -317,6 +318,7 @@ void log_dirs_free(struct log_dirs *dirs)
         free_dir(dirs->dirs[i]);
     mem_free(dirs->dirs);
     mem_free(dirs->cluster_id);
+    lock_signal_fini(&dirs->visits_ended);
     lock_fini(&dirs->table_lock);
     file_cache_unref(dirs->cache);
     mem_free(dirs);

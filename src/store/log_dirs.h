@@ -7,8 +7,8 @@
  *     -> log_dirs_start -> ... -> log_dirs_stop (done) -> log_dirs_free
  *
  * Threads: everything below may be called from any thread unless it says otherwise; `loop`
- * callbacks run on the loop given. Locks taken inside: LOCK_TABLE (the table of logs; held while a
- * background job takes a log's LOCK_PARTITION) and LOCK_LOG_DIR. */
+ * callbacks run on the loop given. Locks taken inside: LOCK_LOGS (the table of logs) and
+ * LOCK_LOG_DIR. */
 #ifndef KLAMM_STORE_LOG_DIRS_H
 #define KLAMM_STORE_LOG_DIRS_H
 
@@ -119,7 +119,7 @@ enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slic
  * removed file.delete.delay.ms later. Detaches; call it with no lock held. `log` is gone. */
 enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray);
 
-/* Calls visit(context, log) for all logs, futures too (LOCK_TABLE held; logs themselves are not
+/* Calls visit(context, log) for all logs, futures too (LOCK_LOGS held; logs themselves are not
  * locked). */
 void log_dirs_each(struct log_dirs *dirs, void (*visit)(void *context, struct log *log),
                    void *context);
@@ -138,13 +138,10 @@ enum err log_dirs_create_future(struct log_dirs *dirs, struct log_dir *dir, stru
                                 int32_t partition, const struct uuid *topic_id,
                                 const struct log_config *config, int64_t base,
                                 struct log **ret_future);
-/* Around log_dirs_replace: before and after the locks of the logs. */
-void log_dirs_lock(struct log_dirs *dirs);
-void log_dirs_unlock(struct log_dirs *dirs);
 /* The future takes the name of `current`, a log of `topic`, whose folder becomes a -delete one; the
  * disk is told of both names, in this order, so that no crash leaves two of the same name or none.
- * With log_dirs_lock and the locks of both logs held. `current` NULL: a start found only the
- * future. On success `current` is in no table any more and goes with log_dirs_discard; on failure
+ * With the locks of both logs held; `current` NULL: a start found only the future, which is not
+ * attached. On success `current` is in no table any more and goes with log_dirs_discard; on failure
  * all is as before, or a folder went offline. */
 enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log *current,
                           struct log *future);

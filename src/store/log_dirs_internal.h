@@ -1,7 +1,7 @@
 /* The inside of the log folders, shared by the log_dir*.c files; nobody else includes it.
  *
- * Locks: `table_lock` (LOCK_TABLE) covers the table of logs and the `lock` pointers of logs: a
- * background job holds it from finding a log until it has taken that log's own lock. `lock`
+ * Locks: `table_lock` (LOCK_LOGS) covers the table of logs and who visits them (log_walk.c). It is
+ * held for memory work alone, never while a log's lock, or a disk, is awaited. `lock`
  * (LOCK_LOG_DIR) covers a folder's lists. Flags read by every append are atomics. */
 #ifndef KLAMM_STORE_LOG_DIRS_INTERNAL_H
 #define KLAMM_STORE_LOG_DIRS_INTERNAL_H
@@ -67,8 +67,9 @@ struct log_dirs {
     struct log_dirs_options options;
     struct file_cache *cache;
     struct lock table_lock;
-    struct map logs;   /* name -> struct log */
-    struct map wishes; /* name -> struct log_wish */
+    struct lock_signal visits_ended; /* of a log; table_lock */
+    struct map logs;                 /* name -> struct log */
+    struct map wishes;               /* name -> struct log_wish */
     struct log_dir **dirs;
     int dir_count; /* of log.dirs; the metadata folder may come after them */
     int folder_count;
@@ -123,20 +124,26 @@ void log_dir_forget_deletions(struct log_dir *dir);
 
 /* log_walk.c */
 typedef void log_walk_visit(struct log *log, void *context);
-/* Table lock held. Takes the log's own lock and returns it; NULL: it has none, that of the table
- * covers it. */
+/* Table lock held: a visit begins. The log stays until it ends, and so does its holder's lock. */
+void log_walk_begin(struct log *log);
+/* With a visit begun and no lock held: takes the lock that covers the log and returns it. */
 struct lock *log_walk_take(struct log *log);
-/* The log of that name if it is still the same one, with the lock that covers it taken. */
+/* The log of that name if it is still the same one: a visit begun, the lock that covers it taken.
+ */
 struct log *log_walk_enter(struct log_dirs *dirs, const char *name, int64_t serial,
                            struct lock **ret_lock);
-/* `lock` as log_walk_enter gave it. */
-void log_walk_leave(struct log_dirs *dirs, struct lock *lock);
+/* Lets go of `lock`, as it was taken, and ends the visit. */
+void log_walk_leave(struct log_dirs *dirs, struct log *log, struct lock *lock);
+/* The same; in between its holder is told that the log was flushed. */
+void log_walk_leave_flushed(struct log_dirs *dirs, struct log *log, struct lock *lock);
+/* Table lock held, which it lets go of meanwhile: waits until nobody visits the log. */
+void log_walk_await(struct log_dirs *dirs, const struct log *log);
 /* Visits the logs of `dir` (NULL: all), one after the other, each with its lock taken. One that is
  * created or deleted meanwhile may be missed, or hide another one: for work that comes again. */
 void log_walk_each(struct log_dirs *dirs, const struct log_dir *dir, log_walk_visit *visit,
                    void *context);
-/* The same while the table stands still, so that none is missed: for visits that are short. */
-void log_walk_at_once(struct log_dir *dir, log_walk_visit *visit, void *context);
+/* The same, and none is missed that was there at the beginning. */
+void log_walk_all(struct log_dir *dir, log_walk_visit *visit, void *context);
 
 /* log_dirs_jobs.c */
 /* On the loop, when a job that counted in `busy` ended. */

@@ -33,21 +33,31 @@ static bool flush_wanted(const struct log *log, int64_t now_ms)
            log->recovery_point < log_active(log)->base || log_flush_due(log);
 }
 
+/* The next of the list, a visit begun. The table's lock is held throughout: what is on the list is
+ * not freed meanwhile. */
+static struct log *take_dirty(struct log_dir *dir)
+{
+    lock_take(&dir->dirs->table_lock);
+    lock_take(&dir->lock);
+    struct list *node = list_pop_front(&dir->dirty);
+    lock_release(&dir->lock);
+    struct log *log = node ? LIST_ITEM(node, struct log, dirty_link) : NULL;
+    if (log)
+        log_walk_begin(log);
+    lock_release(&dir->dirs->table_lock);
+    return log;
+}
+
 /* Takes the next dirty log off the list that is to be flushed now. Those not due yet go back to the
  * end; `left` bounds the walk. */
 static bool pick(struct log_dir *dir, int64_t now_ms, uint32_t *left, struct flush_pick *ret_pick)
 {
-    struct log_dirs *dirs = dir->dirs;
     bool picked = false;
-    lock_take(&dirs->table_lock);
     while (*left && !picked) {
         (*left)--;
-        lock_take(&dir->lock);
-        struct list *node = list_pop_front(&dir->dirty);
-        lock_release(&dir->lock);
-        if (!node)
+        struct log *log = take_dirty(dir);
+        if (!log)
             break;
-        struct log *log = LIST_ITEM(node, struct log, dirty_link);
         struct lock *lock = log_walk_take(log);
         if (flush_wanted(log, now_ms) && log_flush_prepare(log, &ret_pick->flush)) {
             ret_pick->name = mem_strdup(log->name);
@@ -56,31 +66,22 @@ static bool pick(struct log_dir *dir, int64_t now_ms, uint32_t *left, struct flu
         } else if (log_flush_pending(log)) {
             log_dir_mark_dirty(dir, log);
         }
-        if (lock)
-            lock_release(lock);
+        log_walk_leave(dir->dirs, log, lock);
     }
-    lock_release(&dirs->table_lock);
     return picked;
 }
 
 static void finish_flush(struct log_dir *dir, struct flush_pick *p)
 {
-    struct log_dirs *dirs = dir->dirs;
-    lock_take(&dirs->table_lock);
-    struct log *log = map_get(&dirs->logs, slice_str(p->name));
-    if (!log || log->serial != p->serial) {
-        log_flush_finish(NULL, &p->flush);
-    } else {
-        struct lock *lock = log_walk_take(log);
-        enum err err = log_flush_finish(log, &p->flush);
-        if (err != ERR_IO && log_flush_pending(log))
-            log_dir_mark_dirty(dir, log);
-        if (lock)
-            lock_release(lock);
-        if (!err && lock && log->flushed)
-            log->flushed(log->flushed_context);
-    }
-    lock_release(&dirs->table_lock);
+    struct lock *lock;
+    struct log *log = log_walk_enter(dir->dirs, p->name, p->serial, &lock);
+    enum err err = log_flush_finish(log, &p->flush);
+    if (log && err != ERR_IO && log_flush_pending(log))
+        log_dir_mark_dirty(dir, log);
+    if (log && err)
+        log_walk_leave(dir->dirs, log, lock);
+    else if (log)
+        log_walk_leave_flushed(dir->dirs, log, lock);
     mem_free(p->name);
 }
 
@@ -136,7 +137,7 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
     for (int i = 0; i < CHECKPOINT_COUNT; i++)
         checkpoint_init(&checkpoints[i]);
     lock_take(&dir->checkpoint_lock);
-    log_walk_at_once(dir, note, checkpoints);
+    log_walk_all(dir, note, checkpoints);
     enum err err = ERR_NONE;
     for (int i = 0; i < CHECKPOINT_COUNT; i++) {
         struct slice text = buf_slice(&checkpoints[i].text);
@@ -149,7 +150,7 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
         checkpoint_fini(&checkpoints[i]);
     }
     if (!err && recovery)
-        log_walk_at_once(dir, note_saved, NULL);
+        log_walk_all(dir, note_saved, NULL);
     lock_release(&dir->checkpoint_lock);
     /* A folder that is no longer there has failed as well. */
     return log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "write checkpoint");

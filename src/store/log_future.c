@@ -56,16 +56,6 @@ enum err log_dirs_create_future(struct log_dirs *dirs, struct log_dir *dir, stru
     return ERR_NONE;
 }
 
-void log_dirs_lock(struct log_dirs *dirs)
-{
-    lock_take(&dirs->table_lock);
-}
-
-void log_dirs_unlock(struct log_dirs *dirs)
-{
-    lock_release(&dirs->table_lock);
-}
-
 /* ---- taking the place -------------------------------------------------------------------------
  */
 
@@ -104,25 +94,11 @@ static void put_back(struct log *current, const char *path)
         log_check(current, ERR_IO, "rename partition");
 }
 
-enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log *current,
-                          struct log *future)
+/* The names are as they should be: so is the table. */
+static void replace_in_table(struct log_dirs *dirs, struct slice topic, char *name,
+                             struct log *current, struct log *future)
 {
-    ENSURE(future->future);
-    char *name = mem_printf("%.*s-%d", SLICE_FMT(topic), future->partition);
-    char *path = log_dir_file(future->dir, name);
-    char *before = current ? mem_strdup(current->path->text) : NULL;
-    enum err err = current ? set_aside(current) : ERR_NONE;
-    if (!err) {
-        err = rename_folder(future, path);
-        if (err && current)
-            put_back(current, before);
-    }
-    mem_free(before);
-    mem_free(path);
-    if (err) {
-        mem_free(name);
-        return err;
-    }
+    lock_take(&dirs->table_lock);
     if (current) {
         ENSURE(map_remove(&dirs->logs, slice_str(current->name)) == current);
         current->dir->log_count--;
@@ -136,13 +112,50 @@ enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log 
     mem_free(future->topic);
     future->topic = slice_to_cstr(topic);
     ENSURE(!map_put(&dirs->logs, slice_str(future->name), future));
-    return ERR_NONE;
+    lock_release(&dirs->table_lock);
+}
+
+static enum err replace(struct log_dirs *dirs, struct slice topic, struct log *current,
+                        struct log *future)
+{
+    ENSURE(future->future);
+    char *name = mem_printf("%.*s-%d", SLICE_FMT(topic), future->partition);
+    char *path = log_dir_file(future->dir, name);
+    char *before = current ? mem_strdup(current->path->text) : NULL;
+    enum err err = current ? set_aside(current) : ERR_NONE;
+    if (!err) {
+        err = rename_folder(future, path);
+        if (err && current)
+            put_back(current, before);
+    }
+    mem_free(before);
+    mem_free(path);
+    if (err)
+        mem_free(name);
+    else
+        replace_in_table(dirs, topic, name, current, future);
+    return err;
+}
+
+enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log *current,
+                          struct log *future)
+{
+    if (current)
+        return replace(dirs, topic, current, future);
+    ENSURE(!future->lock);
+    lock_take(&future->own_lock);
+    enum err err = replace(dirs, topic, NULL, future);
+    lock_release(&future->own_lock);
+    return err;
 }
 
 void log_dirs_discard(struct log_dirs *dirs, struct log *log)
 {
-    (void)dirs;
     log_detach(log);
+    lock_take(&dirs->table_lock);
+    log_walk_await(dirs, log);
+    log_dir_forget(log->dir, log); /* who was in it may have marked it again */
+    lock_release(&dirs->table_lock);
     if (log_dir_online(log->dir))
         log_dir_delete_folder_later(log->dir, log->path->text, log->config.file_delete_delay_ms);
     log_free(log);

@@ -3,6 +3,7 @@
 #ifndef KLAMM_STORE_LOG_INTERNAL_H
 #define KLAMM_STORE_LOG_INTERNAL_H
 
+#include "os/lock.h"
 #include "store/leader_epochs.h"
 #include "store/log.h"
 #include "store/producer_state.h"
@@ -10,7 +11,6 @@
 #include "store/verification.h"
 
 struct cleaner_output;
-struct lock;
 
 enum { LOG_RECENT_MAX = 16 };
 
@@ -23,7 +23,9 @@ struct log_recent {
 struct log {
     struct io *io;
     struct log_dir *dir;            /* NULL: stands alone */
-    struct lock *lock;              /* of the holder; NULL: detached */
+    struct lock *lock;              /* of the holder; atomic; NULL: detached */
+    struct lock own_lock;           /* covers it while it is detached */
+    uint32_t visits;                /* background jobs that come to it (log_walk.c); table lock */
     void (*flushed)(void *context); /* table lock; NULL: nobody is told */
     void *flushed_context;
     struct log_path *path;

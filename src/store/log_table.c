@@ -1,8 +1,6 @@
 /* The table of a node's logs: finding, creating, deleting, walking; attaching a log to the lock of
- * its partition. The table's lock (LOCK_TABLE) covers it, and also each log's `lock` pointer: a
- * background job holds it until it has taken the log's own lock, and throughout in a log that has
- * none. log_attach gives the pointer under it; log_detach takes it away under it and then waits for
- * that lock once. So on return from either no job is in the log without the lock that counts. */
+ * its partition. How background work comes to a log, and what attaching and deleting wait for:
+ * log_walk.c. */
 #include "store/log_dirs_internal.h"
 
 #include "base/ensure.h"
@@ -21,13 +19,10 @@ static struct slice name_of(struct slice topic, int32_t partition, char text[NAM
 
 void log_attach(struct log *log, struct lock *lock)
 {
-    struct log_dirs *dirs = log->dir ? log->dir->dirs : NULL;
-    /* Waits for a job that is in the log, which has only this lock to keep others out. */
-    if (dirs)
-        lock_take(&dirs->table_lock);
     log_reattach(log, lock);
-    if (dirs)
-        lock_release(&dirs->table_lock);
+    /* Waits for a job that is in the log; one that comes later looks again. */
+    lock_take(&log->own_lock);
+    lock_release(&log->own_lock);
 }
 
 void log_reattach(struct log *log, struct lock *lock)
@@ -35,10 +30,23 @@ void log_reattach(struct log *log, struct lock *lock)
     __atomic_store_n(&log->lock, lock, __ATOMIC_RELEASE);
 }
 
+void log_reattached(struct log *log)
+{
+    struct log_dirs *dirs = log->dir->dirs;
+    lock_take(&dirs->table_lock);
+    log_walk_await(dirs, log);
+    lock_release(&dirs->table_lock);
+}
+
 void log_on_flushed(struct log *log, void (*flushed)(void *context), void *context)
 {
+    struct log_dirs *dirs = log->dir ? log->dir->dirs : NULL;
+    if (dirs)
+        lock_take(&dirs->table_lock);
     log->flushed = flushed;
     log->flushed_context = context;
+    if (dirs)
+        lock_release(&dirs->table_lock);
 }
 
 void log_detach(struct log *log)
@@ -50,13 +58,9 @@ void log_detach(struct log *log)
     struct log_dirs *dirs = log->dir->dirs;
     lock_take(&dirs->table_lock);
     log->flushed = NULL;
-    struct lock *lock = log->lock;
     __atomic_store_n(&log->lock, NULL, __ATOMIC_RELEASE);
+    log_walk_await(dirs, log);
     lock_release(&dirs->table_lock);
-    if (!lock)
-        return;
-    lock_take(lock);
-    lock_release(lock);
 }
 
 struct log *log_dirs_get(struct log_dirs *dirs, struct slice topic, int32_t partition)
@@ -244,7 +248,9 @@ enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
     lock_take(&dirs->table_lock);
     ENSURE(map_remove(&dirs->logs, slice_str(log->name)) == log);
     dir->log_count--;
-    log_dir_forget(dir, log);
+    log_dir_forget(dir, log); /* nobody finds it any more */
+    log_walk_await(dirs, log);
+    log_dir_forget(dir, log); /* who was in it may have marked it again */
     lock_release(&dirs->table_lock);
 
     enum err err = ERR_NONE;

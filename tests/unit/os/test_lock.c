@@ -52,12 +52,53 @@ static void refuses_the_wrong_order(void **state)
     assert_true(dies(LOCK_PARTITION, LOCK_TABLE));
     assert_true(dies(LOCK_PARTITION, LOCK_PARTITION));
     assert_true(dies(LOCK_LEAF, LOCK_LEAF));
+    assert_true(dies(LOCK_LOGS, LOCK_PARTITION)); /* nobody waits for a log under the table's */
     assert_false(dies(LOCK_CONTROLLER, LOCK_PARTITION));
+    assert_false(dies(LOCK_PARTITION, LOCK_LOGS));
+}
+
+struct waiting {
+    struct lock lock;
+    struct lock_signal signal;
+    bool said, heard;
+};
+
+static void *hear(void *context)
+{
+    struct waiting *w = context;
+    lock_take(&w->lock);
+    while (!w->said)
+        lock_wait(&w->lock, &w->signal);
+    assert_true(lock_held_from(LOCK_LOGS));
+    w->heard = true;
+    lock_release(&w->lock);
+    return NULL;
+}
+
+static void waiting_lets_others_in(void **state)
+{
+    (void)state;
+    struct waiting w = {0};
+    lock_init(&w.lock, LOCK_LOGS);
+    lock_signal_init(&w.signal);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, hear, &w), 0);
+    usleep(10000);
+    lock_take(&w.lock);
+    assert_false(w.heard);
+    w.said = true;
+    lock_wake(&w.signal);
+    lock_release(&w.lock);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(w.heard);
+    lock_signal_fini(&w.signal);
+    lock_fini(&w.lock);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(knows_what_is_held),
-                                       cmocka_unit_test(refuses_the_wrong_order)};
+                                       cmocka_unit_test(refuses_the_wrong_order),
+                                       cmocka_unit_test(waiting_lets_others_in)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

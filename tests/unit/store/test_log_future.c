@@ -58,9 +58,7 @@ static void takes_the_place(void **state)
     assert_int_equal(count_names(&x, 1, "-future"), 1);
     fill(log, future);
     log_copy_take_over(future, log);
-    log_dirs_lock(x.dirs);
     assert_int_equal(log_dirs_replace(x.dirs, SLICE_LIT("t"), log, future), ERR_NONE);
-    log_dirs_unlock(x.dirs);
     assert_ptr_equal(log_dirs_get(x.dirs, SLICE_LIT("t"), 0), future);
     assert_false(log_is_future(future));
     assert_int_equal(count_names(&x, 0, "-delete"), 1);
@@ -107,9 +105,7 @@ static void a_start_finds_it(void **state)
     struct uuid id;
     assert_true(log_topic_id(future, &id) && uuid_eq(&id, &ID));
     assert_int_equal(log_dirs_delete(x.dirs, log, false), ERR_NONE);
-    log_dirs_lock(x.dirs);
     assert_int_equal(log_dirs_replace(x.dirs, SLICE_LIT("t"), NULL, future), ERR_NONE);
-    log_dirs_unlock(x.dirs);
     assert_ptr_equal(log_dirs_get(x.dirs, SLICE_LIT("t"), 0), future);
     dirs_end(&x);
 }
@@ -145,9 +141,7 @@ static void long_names(void **state)
     future = NULL;
     log_dirs_each(x.dirs, find_future, &future);
     assert_non_null(future);
-    log_dirs_lock(x.dirs);
     assert_int_equal(log_dirs_replace(x.dirs, slice_str(topic), NULL, future), ERR_NONE);
-    log_dirs_unlock(x.dirs);
     assert_ptr_equal(log_dirs_get(x.dirs, slice_str(topic), 12), future);
     assert_slice_eq(log_topic(future), topic);
     dirs_end(&x);

@@ -1,4 +1,4 @@
-#include "store/log_dirs.h"
+#include "store/log_dirs_internal.h"
 
 #include "dirs_fixture.h"
 #include "store_fixture.h"
@@ -74,7 +74,7 @@ static void *attach(void *context)
     return NULL;
 }
 
-/* A job that came into the log while it had no lock of its own holds the table's. */
+/* One that came while it had no holder. */
 static void attaching_waits_for_a_job_in_the_log(void **state)
 {
     struct dirs_fixture x;
@@ -83,11 +83,12 @@ static void attaching_waits_for_a_job_in_the_log(void **state)
     struct attaching a = {.log = dirs_create(&x, "t", 0)};
     lock_init(&a.lock, LOCK_PARTITION);
     pthread_t thread;
-    log_dirs_lock(x.dirs);
+    struct lock *lock;
+    assert_ptr_equal(log_walk_enter(x.dirs, "t-0", a.log->serial, &lock), a.log);
     assert_int_equal(pthread_create(&thread, NULL, attach, &a), 0);
     usleep(20000);
     assert_false(__atomic_load_n(&a.done, __ATOMIC_ACQUIRE));
-    log_dirs_unlock(x.dirs);
+    log_walk_leave(x.dirs, a.log, lock);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(a.done);
     log_detach(a.log);
