@@ -44,6 +44,32 @@ static inline int64_t keyed(struct log *log, const char *records, int64_t time)
     return keyed_as(log, BUILDER_DEFAULTS, records, time);
 }
 
+enum { KEYED_PRODUCER_ID = 7 };
+
+/* The first batch of the producer in its transaction. */
+static inline void keyed_txn(struct log *log, const char *records, int64_t time)
+{
+    struct builder_options txn = BUILDER_DEFAULTS;
+    txn.producer_id = KEYED_PRODUCER_ID;
+    txn.producer_epoch = 0;
+    txn.base_sequence = 0;
+    txn.transactional = true;
+    keyed_as(log, txn, records, time);
+}
+
+/* The marker that aborts it. */
+static inline void abort_txn(struct log *log)
+{
+    struct control_end_txn marker = {.is_commit = false};
+    struct buf batch;
+    buf_init(&batch);
+    control_build_end_txn(&batch, 0, 0, 1000, KEYED_PRODUCER_ID, 0, &marker);
+    struct log_appended appended;
+    assert_int_equal(log_append(log, LOG_COORDINATOR, 0, buf_slice(&batch), &appended), ERR_NONE);
+    log_set_high_watermark(log, log_end(log));
+    buf_fini(&batch);
+}
+
 /* "0:a=1 2:c" for the records of the log, "[5]" for a batch without any, "!" after a batch with a
  * delete horizon, "|" where a segment begins. From mem_alloc. */
 static inline char *log_text(struct log *log)
@@ -100,8 +126,8 @@ static inline char *log_text(struct log *log)
         mem_free(got);                      \
     } while (0)
 
-/* Folders open, logs compacted, everything dirty is worth a round. */
-static inline void cleaner_begin(struct dirs_fixture *x, struct store_fixture *f, int folders)
+/* Logs will be compacted, everything dirty is worth a round. The folders are not open yet. */
+static inline void cleaner_prepare(struct dirs_fixture *x, struct store_fixture *f, int folders)
 {
     dirs_begin(x, f, folders);
     f->options.config.cleanup_compact = true;
@@ -109,6 +135,12 @@ static inline void cleaner_begin(struct dirs_fixture *x, struct store_fixture *f
     f->options.config.dirty_ratio_min = 0;
     f->options.config.delete_retention_ms = 1000;
     f->options.config.index_interval = 50;
+}
+
+/* The same, folders open. */
+static inline void cleaner_begin(struct dirs_fixture *x, struct store_fixture *f, int folders)
+{
+    cleaner_prepare(x, f, folders);
     dirs_open(x);
 }
 

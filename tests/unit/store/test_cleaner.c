@@ -11,14 +11,9 @@ static void fill(struct log *log, int rounds)
     }
 }
 
-static void begin(struct dirs_fixture *x, struct store_fixture *f, int threads)
+/* The tasks run: after the test has set x->options.cleaner. */
+static void start(struct dirs_fixture *x)
 {
-    dirs_begin(x, f, 1);
-    f->options.config.cleanup_compact = true;
-    f->options.config.cleanup_delete = false;
-    f->options.config.dirty_ratio_min = 0;
-    x->options.cleaner.threads = threads;
-    x->options.cleaner.backoff_ms = 10;
     dirs_open(x);
     log_dirs_start(x->dirs, x->loop);
 }
@@ -44,7 +39,10 @@ static void logs_are_cleaned_in_the_background(void **state)
     enum { LOGS = 5, ROUNDS = 20 };
     struct store_fixture *f = *state;
     struct dirs_fixture x;
-    begin(&x, f, 3);
+    cleaner_prepare(&x, f, 1);
+    x.options.cleaner.threads = 3;
+    x.options.cleaner.backoff_ms = 10;
+    start(&x);
     struct log *logs[LOGS];
     struct lock locks[LOGS];
     for (int i = 0; i < LOGS; i++) {
@@ -79,9 +77,7 @@ static void a_stop_ends_rounds_under_way(void **state)
 {
     struct store_fixture *f = *state;
     struct dirs_fixture x;
-    dirs_begin(&x, f, 1);
-    f->options.config.cleanup_compact = true;
-    f->options.config.dirty_ratio_min = 0;
+    cleaner_prepare(&x, f, 1);
     x.options.cleaner.threads = 2;
     x.options.cleaner.io_rate_max = 1;
     dirs_open(&x);
@@ -114,13 +110,10 @@ static void settings_change_at_run_time(void **state)
 {
     struct store_fixture *f = *state;
     struct dirs_fixture x;
-    dirs_begin(&x, f, 1);
-    f->options.config.cleanup_compact = true;
-    f->options.config.dirty_ratio_min = 0;
+    cleaner_prepare(&x, f, 1);
     x.options.cleaner.threads = 1;
     x.options.cleaner.backoff_ms = 1000000;
-    dirs_open(&x);
-    log_dirs_start(x.dirs, x.loop);
+    start(&x);
     usleep(20000); /* the one task rests for long now */
     struct log *log = dirs_create(&x, "t", 0);
     struct lock lock;
@@ -152,13 +145,10 @@ static void a_task_too_many_begins_no_round(void **state)
 {
     struct store_fixture *f = *state;
     struct dirs_fixture x;
-    dirs_begin(&x, f, 1);
-    f->options.config.cleanup_compact = true;
-    f->options.config.dirty_ratio_min = 0;
+    cleaner_prepare(&x, f, 1);
     x.options.cleaner.threads = 1;
     x.options.cleaner.backoff_ms = 100;
-    dirs_open(&x);
-    log_dirs_start(x.dirs, x.loop);
+    start(&x);
     usleep(50000); /* it has looked, and waits */
     struct cleaner_config config = x.options.cleaner;
     config.threads = 0;
@@ -210,13 +200,10 @@ static void it_can_be_switched_off(void **state)
 {
     struct store_fixture *f = *state;
     struct dirs_fixture x;
-    dirs_begin(&x, f, 1);
-    f->options.config.cleanup_compact = true;
-    f->options.config.dirty_ratio_min = 0;
+    cleaner_prepare(&x, f, 1);
     x.options.cleaner.enabled = false;
     x.options.cleaner.backoff_ms = 1;
-    dirs_open(&x);
-    log_dirs_start(x.dirs, x.loop);
+    start(&x);
     struct log *log = dirs_create(&x, "t", 0);
     fill(log, 3);
     usleep(30000);

@@ -4,206 +4,17 @@
 #include "store/cleaner_output.h"
 
 #include "cleaner_fixture.h"
-#include "os/io_ops.h"
+#include "faulty_io.h"
 
 enum { NOW = 1000000 };
-
-struct faulty {
-    struct io io; /* first: the ops get a pointer to it */
-    struct io *inner;
-    long calls, fail_at;
-    bool stays; /* every later call fails, too */
-    enum err err;
-};
-
-static struct faulty *of(struct io *io)
-{
-    return (struct faulty *)(void *)io;
-}
-
-static bool fails(struct io *io)
-{
-    long call = of(io)->calls++;
-    return of(io)->fail_at >= 0 &&
-           (of(io)->stays ? call >= of(io)->fail_at : call == of(io)->fail_at);
-}
-
-static int64_t f_wall_ms(struct io *io)
-{
-    return io_wall_ms(of(io)->inner);
-}
-
-static int64_t f_mono_ns(struct io *io)
-{
-    return io_mono_ns(of(io)->inner);
-}
-
-static void f_random(struct io *io, void *bytes, size_t size)
-{
-    io_random(of(io)->inner, bytes, size);
-}
-
-static enum err f_open(struct io *io, const char *path, unsigned flags, int *fd)
-{
-    if (flags & IO_CREATE && fails(io))
-        return of(io)->err;
-    return io_open(of(io)->inner, path, flags, fd);
-}
-
-static void f_close(struct io *io, int fd)
-{
-    io_close(of(io)->inner, fd);
-}
-
-static enum err f_pread(struct io *io, int fd, void *data, size_t size, int64_t offset, size_t *got)
-{
-    return io_pread(of(io)->inner, fd, data, size, offset, got);
-}
-
-static enum err f_pwritev(struct io *io, int fd, const struct iovec *parts, int count,
-                          int64_t offset)
-{
-    if (!fails(io))
-        return io_pwritev(of(io)->inner, fd, parts, count, offset);
-    io_pwrite(of(io)->inner, fd, parts[0].iov_base, parts[0].iov_len / 2, offset);
-    return of(io)->err;
-}
-
-static enum err f_sync(struct io *io, int fd)
-{
-    (void)fd;
-    return fails(io) ? of(io)->err : ERR_NONE;
-}
-
-static enum err f_truncate(struct io *io, int fd, int64_t size)
-{
-    return fails(io) ? of(io)->err : io_truncate(of(io)->inner, fd, size);
-}
-
-static enum err f_fstat(struct io *io, int fd, struct io_stat *stat_buf)
-{
-    return io_fstat(of(io)->inner, fd, stat_buf);
-}
-
-static enum err f_stat(struct io *io, const char *path, struct io_stat *stat_buf)
-{
-    return io_stat(of(io)->inner, path, stat_buf);
-}
-
-static enum err f_rename(struct io *io, const char *from, const char *to)
-{
-    return fails(io) ? of(io)->err : io_rename(of(io)->inner, from, to);
-}
-
-static enum err f_unlink(struct io *io, const char *path)
-{
-    return fails(io) ? of(io)->err : io_unlink(of(io)->inner, path);
-}
-
-static enum err f_mkdir(struct io *io, const char *path)
-{
-    return fails(io) ? of(io)->err : io_mkdir(of(io)->inner, path);
-}
-
-static enum err f_rmdir(struct io *io, const char *path)
-{
-    return fails(io) ? of(io)->err : io_rmdir(of(io)->inner, path);
-}
-
-static enum err f_sync_dir(struct io *io, const char *path)
-{
-    (void)path;
-    return fails(io) ? of(io)->err : ERR_NONE;
-}
-
-static enum err f_set_mtime(struct io *io, const char *path, int64_t mtime_ms)
-{
-    return fails(io) ? of(io)->err : io_set_mtime(of(io)->inner, path, mtime_ms);
-}
-
-static enum err f_list_dir(struct io *io, const char *path, char ***names, size_t *count)
-{
-    return io_list_dir(of(io)->inner, path, names, count);
-}
-
-static enum err f_space(struct io *io, const char *path, struct io_space *space)
-{
-    return io_space(of(io)->inner, path, space);
-}
-
-static enum err f_lock_file(struct io *io, const char *path, int *fd)
-{
-    return io_lock_file(of(io)->inner, path, fd);
-}
-
-static const char *f_error_text(struct io *io, enum err err)
-{
-    (void)io;
-    (void)err;
-    return "made to fail";
-}
-
-static void f_submit(struct io *io, struct io_job *job)
-{
-    io_submit(of(io)->inner, job);
-}
-
-static int f_processors(struct io *io)
-{
-    return io_processors(of(io)->inner);
-}
-
-static const struct io_ops ops = {
-    .wall_ms = f_wall_ms,
-    .mono_ns = f_mono_ns,
-    .random = f_random,
-    .open = f_open,
-    .close = f_close,
-    .pread = f_pread,
-    .pwritev = f_pwritev,
-    .fsync = f_sync,
-    .fdatasync = f_sync,
-    .truncate = f_truncate,
-    .fstat = f_fstat,
-    .stat = f_stat,
-    .rename = f_rename,
-    .unlink = f_unlink,
-    .mkdir = f_mkdir,
-    .rmdir = f_rmdir,
-    .sync_dir = f_sync_dir,
-    .set_mtime = f_set_mtime,
-    .list_dir = f_list_dir,
-    .space = f_space,
-    .lock_file = f_lock_file,
-    .error_text = f_error_text,
-    .submit = f_submit,
-    .processors = f_processors,
-};
-
-static void mark(struct log *log, int64_t producer_id)
-{
-    struct control_end_txn marker = {.is_commit = false};
-    struct buf batch;
-    buf_init(&batch);
-    control_build_end_txn(&batch, 0, 0, 1000, producer_id, 0, &marker);
-    struct log_appended appended;
-    assert_int_equal(log_append(log, LOG_COORDINATOR, 0, buf_slice(&batch), &appended), ERR_NONE);
-    log_set_high_watermark(log, log_end(log));
-    buf_fini(&batch);
-}
 
 /* Three segments that become one with all four files, and an active one. */
 static void fill(struct log *log)
 {
-    struct builder_options txn = BUILDER_DEFAULTS;
-    txn.producer_id = 7;
-    txn.producer_epoch = 0;
-    txn.base_sequence = 0;
-    txn.transactional = true;
     keyed(log, "a=1 b=1 c=1", 1000);
     assert_int_equal(log_roll(log), ERR_NONE);
-    keyed_as(log, txn, "a=x b=x", 1000);
-    mark(log, 7);
+    keyed_txn(log, "a=x b=x", 1000);
+    abort_txn(log);
     keyed(log, "a=2 d=1", 2000);
     assert_int_equal(log_roll(log), ERR_NONE);
     keyed(log, "b c=2", 3000);
@@ -281,7 +92,8 @@ static void no_leftovers(struct dirs_fixture *x)
 
 static void torture(struct store_fixture *f, bool stays, enum err err)
 {
-    struct faulty faulty = {.io = {&ops}, .inner = f->io, .fail_at = -1, .err = err};
+    struct faulty faulty;
+    faulty_init(&faulty, f->io, FAULT_CHANGE, err);
     f->options.config.cleanup_compact = true;
     f->options.config.dirty_ratio_min = 0;
     f->options.config.index_interval = 1;

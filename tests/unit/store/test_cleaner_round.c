@@ -96,10 +96,8 @@ static void a_full_map_takes_several_rounds(void **state)
 {
     struct store_fixture *f = *state;
     struct dirs_fixture x;
-    dirs_begin(&x, f, 1);
+    cleaner_prepare(&x, f, 1);
     x.options.cleaner.dedupe_size = 3 * CLEANER_SLOT_SIZE;
-    f->options.config.cleanup_compact = true;
-    f->options.config.dirty_ratio_min = 0;
     dirs_open(&x);
     struct log *log = dirs_create(&x, "t", 0);
     keyed(log, "a=1 b=1 c=1 a=2 d=1 b=2", 1000);
@@ -112,28 +110,6 @@ static void a_full_map_takes_several_rounds(void **state)
     dirs_end(&x);
 }
 
-static void abort_7(struct log *log)
-{
-    struct control_end_txn marker = {.is_commit = false};
-    struct buf batch;
-    buf_init(&batch);
-    control_build_end_txn(&batch, 0, 0, 1000, 7, 0, &marker);
-    struct log_appended appended;
-    assert_int_equal(log_append(log, LOG_COORDINATOR, 0, buf_slice(&batch), &appended), ERR_NONE);
-    buf_fini(&batch);
-    log_set_high_watermark(log, log_end(log));
-}
-
-static struct builder_options txn_7(void)
-{
-    struct builder_options txn = BUILDER_DEFAULTS;
-    txn.producer_id = 7;
-    txn.producer_epoch = 0;
-    txn.base_sequence = 0;
-    txn.transactional = true;
-    return txn;
-}
-
 static void undecided_transactions_are_left(void **state)
 {
     struct store_fixture *f = *state;
@@ -142,14 +118,14 @@ static void undecided_transactions_are_left(void **state)
     struct log *log = dirs_create(&x, "t", 0);
     keyed(log, "a=1 a=2", 1000);
     assert_int_equal(log_roll(log), ERR_NONE);
-    keyed_as(log, txn_7(), "a=3", 1000);
+    keyed_txn(log, "a=3", 1000);
     assert_int_equal(log_roll(log), ERR_NONE);
     keyed(log, "b=1", 1000);
     assert_int_equal(log_roll(log), ERR_NONE);
     assert_int_equal(clean(&x, NOW), 1);
     assert_log(log, "1:a=2 | 2:a=3 | 3:b=1");
     assert_int_equal(log->first_dirty, 2);
-    abort_7(log);
+    abort_txn(log);
     /* The marker lies in the active segment, its index tells of the aborted data all the same. The
      * batch stays for its sequence. */
     assert_int_equal(clean(&x, NOW), 1);
@@ -282,8 +258,8 @@ static void a_damaged_transaction_index_is_made_again(void **state)
     struct log *log = dirs_create(&x, "t", 0);
     keyed(log, "a=1", 1000);
     assert_int_equal(log_roll(log), ERR_NONE);
-    keyed_as(log, txn_7(), "a=2", 1000);
-    abort_7(log);
+    keyed_txn(log, "a=2", 1000);
+    abort_txn(log);
     assert_int_equal(log_roll(log), ERR_NONE);
     keyed(log, "b=1", 1000);
     char path[200];

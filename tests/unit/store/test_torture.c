@@ -4,155 +4,8 @@
  * transactions included. */
 #include "store_fixture.h"
 
+#include "faulty_io.h"
 #include "os/diag.h"
-#include "os/io_ops.h"
-
-enum kind {
-    OPEN,
-    READ,
-    WRITE,
-    SYNC,
-    TRUNCATE,
-    STAT,
-    RENAME,
-    UNLINK,
-    MKDIR,
-    SYNC_DIR,
-    LIST,
-    KINDS,
-};
-
-struct faulty {
-    struct io io; /* first: the ops get a pointer to it */
-    struct io *inner;
-    long calls[KINDS], fail_at;
-    enum kind kind;
-    enum err err;
-};
-
-static struct faulty *of(struct io *io)
-{
-    return (struct faulty *)(void *)io;
-}
-
-static bool fails(struct io *io, enum kind kind)
-{
-    return of(io)->calls[kind]++ == of(io)->fail_at && kind == of(io)->kind;
-}
-
-static int64_t f_wall_ms(struct io *io)
-{
-    return io_wall_ms(of(io)->inner);
-}
-
-static int64_t f_mono_ns(struct io *io)
-{
-    return io_mono_ns(of(io)->inner);
-}
-
-static void f_random(struct io *io, void *bytes, size_t size)
-{
-    io_random(of(io)->inner, bytes, size);
-}
-
-static enum err f_open(struct io *io, const char *path, unsigned flags, int *fd)
-{
-    return fails(io, OPEN) ? of(io)->err : io_open(of(io)->inner, path, flags, fd);
-}
-
-static void f_close(struct io *io, int fd)
-{
-    io_close(of(io)->inner, fd);
-}
-
-static enum err f_pread(struct io *io, int fd, void *data, size_t size, int64_t offset, size_t *got)
-{
-    return fails(io, READ) ? of(io)->err : io_pread(of(io)->inner, fd, data, size, offset, got);
-}
-
-static enum err f_pwritev(struct io *io, int fd, const struct iovec *parts, int count,
-                          int64_t offset)
-{
-    if (!fails(io, WRITE))
-        return io_pwritev(of(io)->inner, fd, parts, count, offset);
-    io_pwrite(of(io)->inner, fd, parts[0].iov_base, parts[0].iov_len / 2, offset);
-    return of(io)->err;
-}
-
-static enum err f_sync(struct io *io, int fd)
-{
-    (void)fd; /* nothing here survives a power cut: do not wait for the disk */
-    return fails(io, SYNC) ? of(io)->err : ERR_NONE;
-}
-
-static enum err f_truncate(struct io *io, int fd, int64_t size)
-{
-    return fails(io, TRUNCATE) ? of(io)->err : io_truncate(of(io)->inner, fd, size);
-}
-
-static enum err f_fstat(struct io *io, int fd, struct io_stat *stat_buf)
-{
-    return fails(io, STAT) ? of(io)->err : io_fstat(of(io)->inner, fd, stat_buf);
-}
-
-static enum err f_stat(struct io *io, const char *path, struct io_stat *stat_buf)
-{
-    return fails(io, STAT) ? of(io)->err : io_stat(of(io)->inner, path, stat_buf);
-}
-
-static enum err f_rename(struct io *io, const char *from, const char *to)
-{
-    return fails(io, RENAME) ? of(io)->err : io_rename(of(io)->inner, from, to);
-}
-
-static enum err f_unlink(struct io *io, const char *path)
-{
-    return fails(io, UNLINK) ? of(io)->err : io_unlink(of(io)->inner, path);
-}
-
-static enum err f_mkdir(struct io *io, const char *path)
-{
-    return fails(io, MKDIR) ? of(io)->err : io_mkdir(of(io)->inner, path);
-}
-
-static enum err f_sync_dir(struct io *io, const char *path)
-{
-    (void)path;
-    return fails(io, SYNC_DIR) ? of(io)->err : ERR_NONE;
-}
-
-static enum err f_list_dir(struct io *io, const char *path, char ***names, size_t *count)
-{
-    return fails(io, LIST) ? of(io)->err : io_list_dir(of(io)->inner, path, names, count);
-}
-
-static const char *f_error_text(struct io *io, enum err err)
-{
-    (void)io;
-    (void)err;
-    return "made to fail";
-}
-
-static const struct io_ops ops = {
-    .wall_ms = f_wall_ms,
-    .mono_ns = f_mono_ns,
-    .random = f_random,
-    .open = f_open,
-    .close = f_close,
-    .pread = f_pread,
-    .pwritev = f_pwritev,
-    .fsync = f_sync,
-    .fdatasync = f_sync,
-    .truncate = f_truncate,
-    .fstat = f_fstat,
-    .stat = f_stat,
-    .rename = f_rename,
-    .unlink = f_unlink,
-    .mkdir = f_mkdir,
-    .sync_dir = f_sync_dir,
-    .list_dir = f_list_dir,
-    .error_text = f_error_text,
-};
 
 enum { ROUNDS = 12, ABORTS_MAX = 16 };
 
@@ -318,11 +171,13 @@ static void check_promise(struct store_fixture *f, const struct promise *p, bool
 }
 
 /* One life; returns how many calls of the kind it made. */
-static long run(struct store_fixture *f, enum err err, enum kind kind, long at)
+static long run(struct store_fixture *f, enum err err, unsigned kind, long at)
 {
     struct io *sound = f->io;
-    struct faulty faulty = {.io = {&ops}, .inner = sound, .fail_at = at, .kind = kind, .err = err};
-    snprintf(f->path, sizeof f->path, "%s/%d-%d-%ld", f->root, (int)err, (int)kind, at);
+    struct faulty faulty;
+    faulty_init(&faulty, sound, kind, err);
+    faulty.fail_at = at;
+    snprintf(f->path, sizeof f->path, "%s/%d-%x-%ld", f->root, (int)err, kind, at);
     struct promise p = {0};
     f->options.io = &faulty.io;
     f->options.clean = false;
@@ -339,10 +194,10 @@ static long run(struct store_fixture *f, enum err err, enum kind kind, long at)
     check_promise(f, &p, at & 1);
     log_free(f->log);
     f->log = NULL;
-    return faulty.calls[kind];
+    return faulty.calls;
 }
 
-static void torture(struct store_fixture *f, enum err err, const enum kind *kinds, int kind_count)
+static void torture(struct store_fixture *f, enum err err, const unsigned *kinds, int kind_count)
 {
     f->options.config.segment_size_max = 400;
     f->options.config.index_interval = 50;
@@ -357,20 +212,30 @@ static void torture(struct store_fixture *f, enum err err, const enum kind *kind
 
 static void each_call_fails_for_want_of_space(void **state)
 {
-    static const enum kind kinds[] = {OPEN, WRITE, RENAME, MKDIR};
+    static const unsigned kinds[] = {FAULT_OPEN | FAULT_CREATE, FAULT_WRITE, FAULT_RENAME,
+                                     FAULT_MKDIR};
     torture(*state, ERR_DISK_FULL, kinds, sizeof kinds / sizeof *kinds);
 }
 
 static void each_call_fails(void **state)
 {
-    static const enum kind kinds[] = {OPEN,   READ,   WRITE, SYNC,     TRUNCATE, STAT,
-                                      RENAME, UNLINK, MKDIR, SYNC_DIR, LIST};
+    static const unsigned kinds[] = {FAULT_OPEN | FAULT_CREATE,
+                                     FAULT_READ,
+                                     FAULT_WRITE,
+                                     FAULT_SYNC,
+                                     FAULT_TRUNCATE,
+                                     FAULT_STAT,
+                                     FAULT_RENAME,
+                                     FAULT_UNLINK,
+                                     FAULT_MKDIR,
+                                     FAULT_SYNC_DIR,
+                                     FAULT_LIST};
     torture(*state, ERR_IO, kinds, sizeof kinds / sizeof *kinds);
 }
 
 static void each_call_fails_for_want_of_files(void **state)
 {
-    static const enum kind kinds[] = {OPEN, LIST, SYNC_DIR};
+    static const unsigned kinds[] = {FAULT_OPEN | FAULT_CREATE, FAULT_LIST, FAULT_SYNC_DIR};
     torture(*state, ERR_TOO_MANY_FILES, kinds, sizeof kinds / sizeof *kinds);
 }
 
