@@ -3,12 +3,12 @@
 #ifndef KLAMM_TESTS_API_HARNESS_H
 #define KLAMM_TESTS_API_HARNESS_H
 
-#include "../unit.h"
+#include "../config_text.h"
+#include "../temp_dir.h"
 
 #include "api/context.h"
 #include "base/arena.h"
 #include "base/mem.h"
-#include "conf/config.h"
 #include "os/diag.h"
 #include "os/io_linux.h"
 #include "os/latch.h"
@@ -35,7 +35,7 @@ struct harness {
     int32_t hung_after_ms; /* 0 = the default */
     _Atomic int hung_count;
     int exit_status;
-    char dir[64];
+    char dir[TEMP_DIR_SIZE];
     int fd; /* a connection to the broker's listener */
     struct arena arena;
     int32_t correlation;
@@ -94,14 +94,7 @@ static inline void harness_launch(struct harness *h, const char *extra)
              "offsets.topic.replication.factor=1\noffsets.topic.num.partitions=3\n"
              "group.initial.rebalance.delay.ms=0\nnum.network.threads=2\n%s",
              h->dir, extra ? extra : "");
-    struct properties properties;
-    properties_init(&properties);
-    int line;
-    assert_int_equal(properties_parse(&properties, slice_str(text), &line), ERR_NONE);
-    char *message = NULL;
-    if (config_new(&properties, &h->config, &message))
-        fail_msg("%s", message);
-    properties_fini(&properties);
+    h->config = config_of(text);
     latch_init(&h->ready);
     latch_init(&h->stopped);
     h->loop = loop_start(h->io, "meta");
@@ -113,6 +106,7 @@ static inline void harness_launch(struct harness *h, const char *extra)
                                    .hung = harness_on_hung,
                                    .hung_after_ms = h->hung_after_ms,
                                    .context = h};
+    char *message = NULL;
     if (node_start(&options, &h->node, &message))
         fail_msg("%s", message);
 }
@@ -141,8 +135,8 @@ static inline void harness_close(struct harness *h)
 
 static inline struct harness harness_start(void)
 {
-    struct harness h = {.dir = "/tmp/klamm-unit-XXXXXX"};
-    assert_non_null(mkdtemp(h.dir));
+    struct harness h = {0};
+    temp_dir_make(h.dir, "/tmp");
     h.io = io_linux_new();
     diag_init(h.io, NULL, NULL);
     diag_set_level(DIAG_ROOT, DIAG_ERROR);
@@ -155,9 +149,7 @@ static inline void harness_end(struct harness *h)
 {
     harness_close(h);
     io_linux_free(h->io);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", h->dir);
-    assert_int_equal(system(command), 0);
+    temp_dir_remove(h->dir);
 }
 
 /* The whole of a test's beginning. */

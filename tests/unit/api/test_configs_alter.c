@@ -35,7 +35,7 @@ static int16_t alter_one(struct harness *h, int8_t type, const char *name, const
     return alter(h, &asked, 1)->responses[0].error_code;
 }
 
-static struct topic_config config_of(struct harness *h, const char *topic)
+static struct topic_config topic_config_now(struct harness *h, const char *topic)
 {
     struct partition *partition =
         partition_table_get(node_context(h->node)->partitions, slice_str(topic), 0);
@@ -93,15 +93,15 @@ static void takes_effect(void **state)
     HARNESS(h, NULL);
     assert_int_equal(harness_create(&h, "t", 1), 0);
     assert_int_equal(alter_one(&h, CONF_RESOURCE_TOPIC, "t", "max.message.bytes", "1000"), 0);
-    assert_int_equal(config_of(&h, "t").max_message_size, 1000);
+    assert_int_equal(topic_config_now(&h, "t").max_message_size, 1000);
     assert_int_equal(alter_one(&h, CONF_RESOURCE_BROKER, "", "message.max.bytes", "2000"), 0);
-    assert_int_equal(config_of(&h, "t").max_message_size, 1000);
+    assert_int_equal(topic_config_now(&h, "t").max_message_size, 1000);
     assert_int_equal(alter_one(&h, CONF_RESOURCE_TOPIC, "t", "max.message.bytes", NULL), 0);
-    assert_int_equal(config_of(&h, "t").max_message_size, 2000);
+    assert_int_equal(topic_config_now(&h, "t").max_message_size, 2000);
     assert_int_equal(alter_one(&h, CONF_RESOURCE_BROKER, "1", "message.max.bytes", "3000"), 0);
-    assert_int_equal(config_of(&h, "t").max_message_size, 3000);
+    assert_int_equal(topic_config_now(&h, "t").max_message_size, 3000);
     assert_int_equal(alter_one(&h, CONF_RESOURCE_BROKER, "1", "log.retention.ms", "4000"), 0);
-    assert_int_equal(config_of(&h, "t").retention_ms, 4000);
+    assert_int_equal(topic_config_now(&h, "t").retention_ms, 4000);
     assert_int_equal(harness_produce(&h, "t", 0, 1000)->error_code, ERR_MESSAGE_TOO_LARGE);
     harness_end(&h);
 }
@@ -117,8 +117,8 @@ static void survives_restart(void **state)
     assert_int_equal(alter_one(&h, CONF_RESOURCE_BROKER, "1", "message.max.bytes", "3000"), 0);
     harness_close(&h);
     harness_open(&h, NULL);
-    assert_int_equal(config_of(&h, "t").retention_ms, 5000);
-    assert_int_equal(config_of(&h, "t").max_message_size, 3000);
+    assert_int_equal(topic_config_now(&h, "t").retention_ms, 5000);
+    assert_int_equal(topic_config_now(&h, "t").max_message_size, 3000);
     harness_end(&h);
 }
 
@@ -145,8 +145,8 @@ static void legacy_replaces(void **state)
     assert_int_equal(r->responses[0].error_code, 0);
     assert_slice_eq(r->responses[1].error_message, "Each resource must appear at most once.");
     assert_slice_eq(r->responses[2].error_message, "Each resource must appear at most once.");
-    assert_int_equal(config_of(&h, "t").retention_ms, 7000);
-    assert_int_equal(config_of(&h, "t").max_message_size, 1048588);
+    assert_int_equal(topic_config_now(&h, "t").retention_ms, 7000);
+    assert_int_equal(topic_config_now(&h, "t").max_message_size, 1048588);
     harness_end(&h);
 }
 

@@ -1,11 +1,10 @@
-#include "../unit.h"
+#include "../temp_dir.h"
 
 #include "cli/storage.h"
 
 #include "record/batch.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include <unistd.h>
 
 /* Runs the tool in a fresh folder; what it prints (both streams) is in `output`. */
-static char folder[64];
+static char folder[TEMP_DIR_SIZE];
 static char output[8192];
 
 static void write_text(const char *path, const char *text)
@@ -26,8 +25,7 @@ static void write_text(const char *path, const char *text)
 static int enter(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/klamm-storage-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    temp_dir_make(folder, "/tmp");
     assert_int_equal(chdir(folder), 0);
     static const char common[] =
         "process.roles=broker,controller\n"
@@ -43,19 +41,12 @@ static int enter(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st;
-    (void)flag;
-    (void)ftw;
-    return remove(path);
-}
-
 static int leave(void **state)
 {
     (void)state;
     assert_int_equal(chdir("/tmp"), 0);
-    return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    temp_dir_remove(folder);
+    return 0;
 }
 
 static int run(const char *line)

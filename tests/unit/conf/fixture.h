@@ -1,14 +1,13 @@
-/* What the tests of conf share: a configuration from text, and files of tests/golden/conf. */
+/* What the tests of conf share: configurations that are refused, and files of tests/golden/conf. */
 #ifndef KLAMM_TESTS_CONF_FIXTURE_H
 #define KLAMM_TESTS_CONF_FIXTURE_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../unit.h"
+#include "../config_text.h"
 
 #include "base/mem.h"
-#include "conf/config.h"
 
 /* The least that a combined node needs. */
 #define NODE                                                             \
@@ -16,30 +15,6 @@
     "controller.quorum.bootstrap.servers=127.0.0.1:9093\n"               \
     "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n" \
     "controller.listener.names=CONTROLLER\nlog.dirs=/var/lib/kafka\n"
-
-/* NULL when it is refused; *ret_message (mem_free) says why. Later lines win over earlier ones. */
-static inline struct config *config_try(struct slice text, char **ret_message)
-{
-    struct properties p;
-    properties_init(&p);
-    int line;
-    assert_int_equal(properties_parse(&p, text, &line), ERR_NONE);
-    struct config *config = NULL;
-    *ret_message = NULL;
-    enum err error = config_new(&p, &config, ret_message);
-    assert_int_equal(error, config ? ERR_NONE : ERR_INVALID_CONFIG);
-    properties_fini(&p);
-    return config;
-}
-
-static inline struct config *config_of(const char *text)
-{
-    char *message;
-    struct config *config = config_try(slice_str(text), &message);
-    if (!config)
-        fail_msg("%s", message);
-    return config;
-}
 
 /* Asserts that the text is refused and that the message contains every given part. */
 static inline void assert_refused(const char *text, const char *part, const char *other)

@@ -159,14 +159,6 @@ static void test_abort_without_partitions(void **state)
     trace_free(t);
 }
 
-static void exhaust(struct trace *t, const char *id)
-{
-    init(t, id);
-    for (int i = 1; i <= TXN_EPOCH_EXHAUSTED; i++)
-        init(t, id);
-    buf_clear(&t->lines);
-}
-
 /* The last epoch of a producer id: the end gives the next id. */
 static void test_exhausted(void **state)
 {

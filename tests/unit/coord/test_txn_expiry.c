@@ -51,8 +51,7 @@ static void test_timeout_at_the_last_epoch(void **state)
 {
     (void)state;
     struct trace *t = trace_new();
-    for (int i = 0; i <= TXN_EPOCH_EXHAUSTED; i++)
-        init(t, "x");
+    exhaust(t, "x");
     add(t, "x", 1000, 32766, "t", 0);
     buf_clear(&t->lines);
     wait_ms(t, 70000);

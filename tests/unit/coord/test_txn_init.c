@@ -183,15 +183,6 @@ static void test_own_abort_is_a_bump(void **state)
     trace_free(t);
 }
 
-/* To the epoch at which a client may still be. */
-static void exhaust(struct trace *t, const char *id)
-{
-    init(t, id);
-    for (int i = 1; i <= TXN_EPOCH_EXHAUSTED; i++)
-        init(t, id);
-    buf_clear(&t->lines);
-}
-
 static void test_exhausted(void **state)
 {
     (void)state;

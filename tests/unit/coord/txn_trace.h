@@ -159,6 +159,14 @@ static inline void init(struct trace *t, const char *id)
     init_as(t, id, -1, -1);
 }
 
+/* To the last epoch that a client may have. */
+static inline void exhaust(struct trace *t, const char *id)
+{
+    for (int i = 0; i <= TXN_EPOCH_EXHAUSTED; i++)
+        init(t, id);
+    buf_clear(&t->lines);
+}
+
 static inline void add_request(
     struct trace *t, int16_t version,
     const struct add_partitions_to_txn_request_add_partitions_to_txn_transaction *request)

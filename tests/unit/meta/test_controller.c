@@ -1,6 +1,6 @@
 #include "meta_kit.h"
 
-#include "conf/config.h"
+#include "../config_text.h"
 #include "meta/controller.h"
 #include "meta/features.h"
 #include "wire_messages.h"
@@ -26,9 +26,6 @@ static void draw(void *context, void *ret_bytes, size_t size)
 
 static struct config *make_config(const char *extra)
 {
-    struct properties p;
-    properties_init(&p);
-    int line;
     char text[1024];
     snprintf(text, sizeof text,
              "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=C\n"
@@ -36,15 +33,7 @@ static struct config *make_config(const char *extra)
              "listeners=PLAINTEXT://localhost:9092,C://localhost:9093\n"
              "listener.security.protocol.map=C:PLAINTEXT,PLAINTEXT:PLAINTEXT\n%s",
              extra);
-    assert_int_equal(properties_parse(&p, slice_str(text), &line), ERR_NONE);
-    struct config *config;
-    char *why = NULL;
-    enum err e = config_new(&p, &config, &why);
-    if (e != ERR_NONE)
-        print_message("%s\n", why);
-    assert_int_equal(e, ERR_NONE);
-    properties_fini(&p);
-    return config;
+    return config_of(text);
 }
 
 static void desk_open(struct desk *d, const char *extra)

@@ -1,4 +1,4 @@
-#include "../unit.h"
+#include "../temp_dir.h"
 
 #include "base/mem.h"
 #include "os/diag.h"
@@ -14,7 +14,7 @@
 /* A partition over a log that stands alone. */
 struct fixture {
     struct io *io;
-    char dir[64];
+    char dir[TEMP_DIR_SIZE];
     struct log *log;
     struct partition *partition;
     struct topic_config config;
@@ -24,8 +24,8 @@ static const struct uuid topic_id = {{1, 2, 3}};
 
 static void start(struct fixture *f)
 {
-    *f = (struct fixture){.dir = "/tmp/klamm-unit-XXXXXX"};
-    assert_non_null(mkdtemp(f->dir));
+    *f = (struct fixture){0};
+    temp_dir_make(f->dir, "/tmp");
     f->io = io_linux_new();
     diag_init(f->io, NULL, NULL);
     char path[96];
@@ -49,9 +49,7 @@ static void end(struct fixture *f)
     assert_int_equal(log_close(log, false), ERR_NONE);
     log_free(log);
     io_linux_free(f->io);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", f->dir);
-    assert_int_equal(system(command), 0);
+    temp_dir_remove(f->dir);
 }
 
 /* producer_id < 0: not idempotent. */

@@ -1,7 +1,7 @@
-#include "../unit.h"
+#include "../config_text.h"
+#include "../temp_dir.h"
 
 #include "base/mem.h"
-#include "conf/config.h"
 #include "meta/image.h"
 #include "os/io_linux.h"
 #include "os/io_ops.h"
@@ -10,7 +10,6 @@
 #include "wire_messages.h"
 #include "wire_metadata_records.h"
 
-#include <ftw.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,9 +22,10 @@ struct stage {
     struct io *io;
     struct loop *loop;
     struct config *config;
-    char dir[64];
+    char dir[TEMP_DIR_SIZE];
     struct uuid dir_id;
     struct quorum *quorum;
+    struct quorum_subscriber subscriber;
     struct controller_registration self;
     struct meta_endpoint broker, controller;
     struct uuid incarnation;
@@ -49,9 +49,6 @@ static void failed(void *context)
 
 static struct config *make_config(const char *dir, const char *extra)
 {
-    struct properties p;
-    properties_init(&p);
-    int line;
     char text[1024];
     snprintf(text, sizeof text,
              "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
@@ -59,15 +56,7 @@ static struct config *make_config(const char *dir, const char *extra)
              "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
              "log.dirs=%s\n%s",
              dir, extra);
-    assert_int_equal(properties_parse(&p, slice_str(text), &line), ERR_NONE);
-    struct config *config;
-    char *why = NULL;
-    enum err e = config_new(&p, &config, &why);
-    if (e != ERR_NONE)
-        print_message("%s\n", why);
-    assert_int_equal(e, ERR_NONE);
-    properties_fini(&p);
-    return config;
+    return config_of(text);
 }
 
 static void stage_init(struct stage *s, const char *extra)
@@ -75,10 +64,10 @@ static void stage_init(struct stage *s, const char *extra)
     memset(s, 0, sizeof *s);
     s->io = io_linux_new();
     s->loop = loop_start(s->io, "quorum");
-    strcpy(s->dir, "/tmp/klamm-quorum-XXXXXX");
-    assert_non_null(mkdtemp(s->dir));
+    temp_dir_make(s->dir, "/tmp");
     s->config = make_config(s->dir, extra);
     s->dir_id = (struct uuid){{1, 2, 3}};
+    s->subscriber = (struct quorum_subscriber){published, s};
     s->incarnation = (struct uuid){{9}};
     s->broker = (struct meta_endpoint){SLICE_LIT("PLAINTEXT"), SLICE_LIT("127.0.0.1"), 40910, 0};
     s->controller =
@@ -102,7 +91,7 @@ static enum err stage_open(struct stage *s, char **ret_text)
                                      .cluster_id = SLICE_LIT("c"),
                                      .directory_id = s->dir_id,
                                      .log_dir = slice_str(s->dir),
-                                     .subscriber = {published, s},
+                                     .subscriber = s->subscriber,
                                      .failed = failed,
                                      .failed_context = s};
     return quorum_open(&options, &s->quorum, ret_text);
@@ -119,14 +108,6 @@ static void stage_start(struct stage *s)
     assert_int_equal(e, ERR_NONE);
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st;
-    (void)flag;
-    (void)ftw;
-    return remove(path);
-}
-
 /* Closes once nothing is on a worker any more, as a server does before it stops the loop. */
 static void stage_close(struct stage *s)
 {
@@ -140,7 +121,7 @@ static void stage_fini(struct stage *s)
     loop_stop(s->loop);
     io_linux_free(s->io);
     config_unref(s->config);
-    nftw(s->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    temp_dir_remove(s->dir);
 }
 
 /* An operation that the test waits for. */
@@ -181,20 +162,27 @@ static void submit(struct stage *s, struct op *o, struct arena *arena,
     quorum_submit(s->quorum, &o->op);
 }
 
-static void create(struct stage *s, const char *name)
+/* Submits one operation and waits for it: its error. */
+static enum err run(struct stage *s, const char *name,
+                    void (*decide)(struct quorum_op *, struct controller *))
 {
     struct arena arena;
     arena_init(&arena);
     struct op o = {.name = name};
-    submit(s, &o, &arena, decide_topic);
+    submit(s, &o, &arena, decide);
     sem_wait(&o.done);
-    assert_int_equal(o.op.error, ERR_NONE);
-    assert_int_equal(o.result, ERR_NONE);
+    sem_destroy(&o.done);
+    arena_fini(&arena);
+    return o.op.error ? o.op.error : o.result;
+}
+
+static void create(struct stage *s, const char *name)
+{
+    assert_int_equal(run(s, name, decide_topic), ERR_NONE);
     struct meta_image *image = quorum_image(s->quorum);
     assert_non_null(meta_image_topic(image, slice_str(name)));
     assert_int_equal(s->topics_published, meta_image_topic_count(image));
     meta_image_unref(image);
-    arena_fini(&arena);
 }
 
 static const char *const static_voters = "controller.quorum.voters=1@127.0.0.1:40911\n";
@@ -348,14 +336,8 @@ static void a_failed_sync_is_told(void **state)
     broken.fdatasync = broken_sync;
     s.io->ops = &broken;
     for (int i = 0; i < 2; i++) {
-        struct arena arena;
-        arena_init(&arena);
-        struct op o = {.name = i ? "v" : "u"};
-        submit(&s, &o, &arena, decide_topic);
-        sem_wait(&o.done);
-        assert_int_equal(o.op.error, ERR_KAFKA_STORAGE_ERROR);
+        assert_int_equal(run(&s, i ? "v" : "u", decide_topic), ERR_KAFKA_STORAGE_ERROR);
         assert_int_equal(s.failures, 1);
-        arena_fini(&arena);
     }
     struct meta_image *image = quorum_image(s.quorum);
     assert_int_equal(meta_image_topic_count(image), 1);
@@ -400,14 +382,8 @@ static void a_change_too_large_costs_nothing_else(void **state)
                    "metadata.log.segment.bytes=8388608\n");
     stage_start(&s);
     create(&s, "t");
-    struct arena arena;
-    arena_init(&arena);
-    struct op o = {0};
-    submit(&s, &o, &arena, decide_much);
-    sem_wait(&o.done);
-    assert_int_equal(o.op.error, ERR_RECORD_LIST_TOO_LARGE);
+    assert_int_equal(run(&s, NULL, decide_much), ERR_RECORD_LIST_TOO_LARGE);
     assert_int_equal(s.failures, 0);
-    arena_fini(&arena);
     create(&s, "u");
     stage_close(&s);
     stage_fini(&s);
@@ -421,14 +397,8 @@ static void a_record_that_kafka_could_not_read_is_refused(void **state)
     stage_init(&s, static_voters);
     stage_start(&s);
     create(&s, "t");
-    struct arena arena;
-    arena_init(&arena);
-    struct op o = {0};
-    submit(&s, &o, &arena, decide_one_large);
-    sem_wait(&o.done);
-    assert_int_equal(o.op.error, ERR_RECORD_LIST_TOO_LARGE);
+    assert_int_equal(run(&s, NULL, decide_one_large), ERR_RECORD_LIST_TOO_LARGE);
     assert_int_equal(s.failures, 0);
-    arena_fini(&arena);
     create(&s, "u");
     stage_close(&s);
     stage_fini(&s);
@@ -474,16 +444,8 @@ static void nothing_ends_before_a_commit_is_published(void **state)
     arena_init(&l.arena);
     sem_init(&l.late.done, 0, 0);
     l.late.op.loop = loop_start(l.s.io, "other");
-    struct quorum_options options = {.io = l.s.io,
-                                     .loop = l.s.loop,
-                                     .config = l.s.config,
-                                     .cluster_id = SLICE_LIT("c"),
-                                     .directory_id = l.s.dir_id,
-                                     .log_dir = slice_str(l.s.dir),
-                                     .subscriber = {published_slowly, &l}};
-    char *text = NULL;
-    assert_int_equal(quorum_open(&options, &l.s.quorum, &text), ERR_NONE);
-    assert_int_equal(quorum_start(l.s.quorum, &l.s.self, &text), ERR_NONE);
+    l.s.subscriber = (struct quorum_subscriber){published_slowly, &l};
+    stage_start(&l.s);
     create(&l.s, "t");
     sem_wait(&l.late.done);
     assert_int_equal(l.late.op.error, ERR_NONE);
@@ -501,16 +463,10 @@ static void what_comes_after_the_shutdown_is_refused(void **state)
     stage_init(&s, static_voters);
     stage_start(&s);
     quorum_shutdown(s.quorum);
-    struct arena arena;
-    arena_init(&arena);
-    struct op o = {.name = "late"};
-    submit(&s, &o, &arena, decide_topic);
-    sem_wait(&o.done);
-    assert_int_equal(o.op.error, ERR_NOT_CONTROLLER);
+    assert_int_equal(run(&s, "late", decide_topic), ERR_NOT_CONTROLLER);
     struct meta_image *image = quorum_image(s.quorum);
     assert_true(meta_image_broker(image, 1)->fenced);
     meta_image_unref(image);
-    arena_fini(&arena);
     stage_close(&s);
     stage_fini(&s);
 }

@@ -1,4 +1,4 @@
-#include "../unit.h"
+#include "../temp_dir.h"
 
 #include "base/mem.h"
 #include "conf/config.h"
@@ -12,22 +12,19 @@
 
 struct fixture {
     struct io *io;
-    char dir[64];
+    char dir[TEMP_DIR_SIZE];
 };
 
 static void start(struct fixture *f)
 {
-    *f = (struct fixture){.dir = "/tmp/klamm-unit-XXXXXX"};
-    assert_non_null(mkdtemp(f->dir));
+    temp_dir_make(f->dir, "/tmp");
     f->io = io_linux_new();
 }
 
 static void end(struct fixture *f)
 {
     io_linux_free(f->io);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", f->dir);
-    assert_int_equal(system(command), 0);
+    temp_dir_remove(f->dir);
 }
 
 static void load(struct fixture *f, const char *path, struct properties *properties)

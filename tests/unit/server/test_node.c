@@ -28,8 +28,6 @@ static void stopped_while_starting(void **state)
         latch_init(&h.ready);
         latch_init(&h.stopped);
         h.loop = loop_start(h.io, "meta");
-        struct properties properties;
-        properties_init(&properties);
         char text[512];
         snprintf(text, sizeof text,
                  "process.roles=broker,controller\nnode.id=1\n"
@@ -38,17 +36,14 @@ static void stopped_while_starting(void **state)
                  "controller.listener.names=CONTROLLER\n"
                  "controller.quorum.voters=1@127.0.0.1:9093\nlog.dirs=%s\n",
                  h.dir);
-        int line;
-        assert_int_equal(properties_parse(&properties, slice_str(text), &line), ERR_NONE);
-        char *message = NULL;
-        assert_int_equal(config_new(&properties, &h.config, &message), ERR_NONE);
-        properties_fini(&properties);
+        h.config = config_of(text);
         struct node_options options = {.io = h.io,
                                        .loop = h.loop,
                                        .config = h.config,
                                        .ready = harness_on_ready,
                                        .stopped = harness_on_stopped,
                                        .context = &h};
+        char *message = NULL;
         struct node *node; /* h.node is for harness_on_ready, on the node's thread */
         assert_int_equal(node_start(&options, &node, &message), ERR_NONE);
         node_stop(node);

@@ -1,30 +1,21 @@
-#include "../unit.h"
+#include "../config_text.h"
 
 #include "base/mem.h"
 #include "meta/image.h"
 #include "server/settings.h"
 
-static struct config *config_of(const char *extra)
+#include <stdio.h>
+
+static struct config *node_config(const char *extra)
 {
-    struct buf text;
-    buf_init(&text);
-    buf_printf(&text,
-               "process.roles=broker,controller\nnode.id=1\n"
-               "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
-               "controller.listener.names=CONTROLLER\n"
-               "controller.quorum.voters=1@127.0.0.1:9093\nlog.dirs=/tmp/x\n%s",
-               extra);
-    struct properties properties;
-    properties_init(&properties);
-    int line;
-    assert_int_equal(properties_parse(&properties, buf_slice(&text), &line), ERR_NONE);
-    struct config *config;
-    char *message = NULL;
-    if (config_new(&properties, &config, &message))
-        fail_msg("%s", message);
-    properties_fini(&properties);
-    buf_fini(&text);
-    return config;
+    char text[1024];
+    snprintf(text, sizeof text,
+             "process.roles=broker,controller\nnode.id=1\n"
+             "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
+             "controller.listener.names=CONTROLLER\n"
+             "controller.quorum.voters=1@127.0.0.1:9093\nlog.dirs=/tmp/x\n%s",
+             extra);
+    return config_of(text);
 }
 
 static const struct settings_files plenty = {.connections = INT32_MAX, .segments = 4096};
@@ -41,7 +32,7 @@ static void files_are_shared_out(void **state)
     assert_int_equal(settings_files(64, 2, 2, 2).connections, 18);
     assert_true(settings_files(1024, 2, 1, 2).connections > 800);
     assert_true(settings_files(524288, 2, 1, 2).connections > 500000);
-    struct config *config = config_of("max.connections=50\n");
+    struct config *config = node_config("max.connections=50\n");
     struct settings_files few = settings_files(64, 2, 2, 2);
     assert_int_equal(settings_net(config, 1 << 30, &few).connections_max, 18);
     assert_int_equal(settings_net(config, 1 << 30, &plenty).connections_max, 50);
@@ -52,7 +43,7 @@ static void files_are_shared_out(void **state)
 static void defaults(void **state)
 {
     (void)state;
-    struct config *config = config_of("");
+    struct config *config = node_config("");
     struct net_config net = settings_net(config, INT64_C(2) << 30, &plenty);
     assert_int_equal(net.request_size_max, 104857600);
     assert_int_equal(net.idle_max_ms, 600000);
@@ -88,9 +79,9 @@ static void defaults(void **state)
 static void the_file_wins(void **state)
 {
     (void)state;
-    struct config *config = config_of("num.network.threads=7\nsocket.send.buffer.bytes=5000\n"
-                                      "offsets.retention.minutes=2\nlog.segment.bytes=1048576\n"
-                                      "log.flush.interval.messages=1\n");
+    struct config *config = node_config("num.network.threads=7\nsocket.send.buffer.bytes=5000\n"
+                                        "offsets.retention.minutes=2\nlog.segment.bytes=1048576\n"
+                                        "log.flush.interval.messages=1\n");
     assert_int_equal(settings_loop_count(config, NULL), 7);
     assert_int_equal(settings_net(config, 1 << 30, &plenty).send_buffer_size, 5000);
     struct meta_image *image = meta_image_empty();

@@ -2,7 +2,7 @@
 #ifndef KLAMM_TESTS_STORE_FIXTURE_H
 #define KLAMM_TESTS_STORE_FIXTURE_H
 
-#include "../unit.h"
+#include "../temp_dir.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -19,7 +19,7 @@
 
 struct store_fixture {
     struct io *io;
-    char root[64];
+    char root[TEMP_DIR_SIZE];
     char path[128]; /* of the log */
     struct log *log;
     struct log_open_options options;
@@ -32,9 +32,7 @@ static inline int store_setup(void **state)
     f->io = io_linux_new();
     /* In memory where there is such a place: these tests make thousands of small files. */
     const char *place = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
-    snprintf(f->root, sizeof f->root, "%s/klamm-store-XXXXXX", place);
-    if (!mkdtemp(f->root))
-        return -1;
+    temp_dir_make(f->root, place);
     snprintf(f->path, sizeof f->path, "%s/t-0", f->root);
     f->options = (struct log_open_options){.io = f->io, .path = f->path, .topic = SLICE_LIT("t")};
     log_config_init(&f->options.config);
@@ -51,11 +49,9 @@ static inline int store_teardown(void **state)
     log_free(f->log);
     buf_fini(&f->batch);
     io_linux_free(f->io);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", f->root);
-    int failed = system(command);
+    temp_dir_remove(f->root);
     mem_free(f);
-    return failed;
+    return 0;
 }
 
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, store_setup, store_teardown)
