@@ -76,10 +76,12 @@ static void read_one(struct fetch *fetch, struct fetch_partition *item)
         result->err = ERR_NONE;
     if (fetch->bound == PARTITION_TO_LEO &&
         (!result->err || result->err == ERR_OFFSET_OUT_OF_RANGE)) {
-        /* No partition has a follower as yet: who says that it is one is not known here. */
+        /* No partition has a follower as yet: who says that it is one is not known here. One that
+         * names the leader's epoch may have been added just now, and is told to come again. */
         log_range_release(&result->read.read.range);
         result->read.read.range = (struct log_range){0};
-        result->err = ERR_NOT_LEADER_OR_FOLLOWER;
+        result->err =
+            item->current_epoch >= 0 ? ERR_UNKNOWN_LEADER_EPOCH : ERR_NOT_LEADER_OR_FOLLOWER;
     }
     fetch->size += (int64_t)result->read.read.range.size;
     fetch->must_answer |= result->err || result->read.diverging_epoch >= 0;

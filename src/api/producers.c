@@ -5,6 +5,7 @@
 #include "api/held.h"
 #include "api/request.h"
 #include "meta/image.h"
+#include "meta/topic_name.h"
 #include "repl/quorum.h"
 #include "wire/api.h"
 #include "wire_describe_producers.h"
@@ -35,18 +36,20 @@ static enum err describe_partition(struct request *request, struct slice topic,
     return ERR_NONE;
 }
 
-/* Kafka finds an unknown topic earlier than an unknown partition, and says more about it. */
-static void explain(struct request *request,
-                    const struct describe_producers_response_topic_response *topic)
+/* A topic that cannot be or is not there, which Kafka finds before it looks at partitions and says
+ * more about. */
+static enum err check_topic(struct request *request, struct slice name, struct slice *ret_text)
 {
+    enum err err = topic_name_check(name, &request->arena, ret_text);
+    if (err)
+        return err;
     struct meta_image *image = quorum_image(request->context->quorum);
-    bool known = meta_image_topic(image, topic->name) != NULL;
+    bool known = meta_image_topic(image, name) != NULL;
     meta_image_unref(image);
-    for (int32_t i = 0; i < topic->partitions_count && !known; i++) {
-        if (topic->partitions[i].error_code == ERR_UNKNOWN_TOPIC_OR_PARTITION)
-            topic->partitions[i].error_message =
-                SLICE_LIT("This server does not host this topic-partition.");
-    }
+    if (known)
+        return ERR_NONE;
+    *ret_text = SLICE_LIT("This server does not host this topic-partition.");
+    return ERR_UNKNOWN_TOPIC_OR_PARTITION;
 }
 
 static void describe_producers(struct request *request)
@@ -61,11 +64,15 @@ static void describe_producers(struct request *request)
         struct describe_producers_response_partition_response *items =
             describe_producers_response_topic_response_partitions_new(
                 &request->arena, &topics[t], from->partition_indexes_count);
+        struct slice text = SLICE_NULL;
+        enum err topic_err = check_topic(request, from->name, &text);
         for (int32_t i = 0; i < from->partition_indexes_count; i++) {
             items[i].partition_index = from->partition_indexes[i];
-            items[i].error_code = err_to_wire(describe_partition(request, from->name, &items[i]));
+            enum err err =
+                topic_err ? topic_err : describe_partition(request, from->name, &items[i]);
+            items[i].error_code = err_to_wire(err);
+            items[i].error_message = text;
         }
-        explain(request, &topics[t]);
     }
     request_reply(request, response);
 }

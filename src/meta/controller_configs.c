@@ -8,6 +8,7 @@
 #include "meta/controller_internal.h"
 
 #include "base/map.h"
+#include "meta/topic_name.h"
 
 #include "wire_alter_configs.h"
 #include "wire_incremental_alter_configs.h"
@@ -65,9 +66,15 @@ static bool type_is_known(int8_t type)
 
 static struct conf_result check_exists(struct controller *c, int8_t type, struct slice name)
 {
-    if (type == META_RESOURCE_TOPIC && !meta_image_topic(c->image, name))
-        return no(ERR_UNKNOWN_TOPIC_OR_PARTITION,
-                  arena_printf(c->arena, "The topic '%.*s' does not exist.", SLICE_FMT(name)));
+    if (type == META_RESOURCE_TOPIC) {
+        struct slice text;
+        enum err err = topic_name_check(name, c->arena, &text);
+        if (err)
+            return no(err, text);
+        if (!meta_image_topic(c->image, name))
+            return no(ERR_UNKNOWN_TOPIC_OR_PARTITION,
+                      arena_printf(c->arena, "The topic '%.*s' does not exist.", SLICE_FMT(name)));
+    }
     if (type != META_RESOURCE_BROKER || name.size == 0)
         return ok();
     int64_t id;

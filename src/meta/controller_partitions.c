@@ -192,9 +192,6 @@ static enum err check_growth(struct controller *c,
                                 "Attempted to add %d additional partition(s), but only %d "
                                 "assignment(s) were specified.",
                                 want->count - have, want->assignments_count));
-    if (want->count - have > CONTROLLER_RECORDS_MAX)
-        return say(ret_text, ERR_POLICY_VIOLATION,
-                   SLICE_LIT("Excessively large number of additional partitions per request."));
     return ERR_NONE;
 }
 
@@ -274,6 +271,32 @@ static struct naming *find_namings(struct controller *c,
     return namings;
 }
 
+/* Too many for one change of the metadata: refused as a whole, whatever else is wrong. */
+static bool too_many(const struct controller *c, const struct create_partitions_request *request,
+                     const struct naming *namings)
+{
+    int64_t added = 0;
+    for (int32_t i = 0; i < request->topics_count; i++) {
+        const struct create_partitions_request_create_partitions_topic *want = &request->topics[i];
+        const struct meta_topic *topic = meta_image_topic(c->image, want->name);
+        if (topic && namings[i].first && !namings[i].repeated &&
+            want->count > topic->partition_count)
+            added += want->count - topic->partition_count;
+    }
+    return added > CONTROLLER_RECORDS_MAX;
+}
+
+static void refuse_all(const struct create_partitions_request *request,
+                       struct create_partitions_response *response)
+{
+    for (int32_t i = 0; i < request->topics_count; i++) {
+        response->results[i].name = request->topics[i].name;
+        response->results[i].error_code = ERR_POLICY_VIOLATION;
+        response->results[i].error_message =
+            SLICE_LIT("Excessively large number of additional partitions per request.");
+    }
+}
+
 void controller_create_partitions(struct controller *c,
                                   const struct create_partitions_request *request,
                                   struct create_partitions_response *response)
@@ -282,6 +305,10 @@ void controller_create_partitions(struct controller *c,
     struct create_partitions_response_create_partitions_topic_result *results =
         create_partitions_response_results_new(c->arena, response, request->topics_count);
     const struct naming *namings = find_namings(c, request);
+    if (too_many(c, request, namings)) {
+        refuse_all(request, response);
+        return;
+    }
     int32_t before = c->records->count, at = 0;
     for (int32_t i = 0; i < request->topics_count; i++) {
         if (!namings[i].first)

@@ -124,7 +124,10 @@ def cluster(k):
         {"PartitionIndex": 0}]}]}, "other topic")
     k.ask("DescribeQuorum", 2, {"Topics": []}, "no topic")
     k.ask("DescribeProducers", 0, {"Topics": [{"Name": "cl-a", "PartitionIndexes": [0, 7]},
-                                              {"Name": "none", "PartitionIndexes": [0]}]}, "")
+                                              {"Name": "none", "PartitionIndexes": [0]},
+                                              {"Name": "", "PartitionIndexes": [0]},
+                                              {"Name": "x" * 250, "PartitionIndexes": [0, 1]},
+                                              {"Name": "a b", "PartitionIndexes": []}]}, "")
     k.each("DescribeLogDirs", {"Topics": [{"Topic": "cl-a", "Partitions": [0, 1, 5]}]}, "named")
     k.each("DescribeLogDirs", {"Topics": []}, "empty")
     k.each("DescribeLogDirs", {"Topics": [{"Topic": "none", "Partitions": [0]}]}, "unknown")

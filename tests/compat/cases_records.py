@@ -194,6 +194,11 @@ def fetch(k):
         k.each("Fetch", {**follower, "ReplicaId": replica}, f"replica {replica}", high=14)
         k.each("Fetch", {**follower, "ReplicaState": {"ReplicaId": replica, "ReplicaEpoch": -1}},
                f"replica {replica}", low=15)
+        for epoch in (0, 1):
+            follower["Topics"][0]["Partitions"][0]["CurrentLeaderEpoch"] = epoch
+            k.each("Fetch", {**follower, "ReplicaId": replica,
+                             "ReplicaState": {"ReplicaId": replica, "ReplicaEpoch": -1}},
+                   f"replica {replica} epoch {epoch}", low=9)
     k.each("Fetch", fetch_of("f-a", tid, 0, MaxBytes=10), "small limit")
     k.each("Fetch", fetch_of("f-a", tid, 0, MaxBytes=0), "no bytes")
     zero = fetch_of("f-a", tid, 0)

@@ -91,6 +91,16 @@ def partitions(k):
     k.each("CreatePartitions", request("cp-a", 3, ValidateOnly=True), "validate")
     k.each("CreatePartitions", request("cp-a", 0), "none")
     k.each("CreatePartitions", request("cp-a", -1), "negative")
+    for label, topics in (
+            ("too many", [("cp-a", 20000)]), ("too many in all", [("cp-a", 6000), ("cp-0", 6000)]),
+            ("too many, one unknown", [("cp-unknown", 2), ("cp-a", 20000)]),
+            ("too many, one twice", [("cp-0", 9), ("cp-0", 9), ("cp-a", 20000)]),
+            ("too many of what is unknown", [("cp-unknown", 20000), ("cp-a", 3)])):
+        k.each("CreatePartitions", {"Topics": [{"Name": n, "Count": c, "Assignments": None}
+                                               for n, c in topics], "TimeoutMs": 30000,
+                                    "ValidateOnly": True}, label)
+    k.each("CreatePartitions", request("cp-a", 20000, [{"BrokerIds": [1]}]),
+           "too many, one assignment")
     k.each("CreatePartitions", request("cp-a", 3, [{"BrokerIds": [1]}]), "one assignment of two")
     k.each("CreatePartitions", request("cp-a", 2, [{"BrokerIds": [7]}]), "assigned to nobody")
     k.each("CreatePartitions", request("cp-a", 2, [{"BrokerIds": [1, 1]}]), "assigned twice")
@@ -177,6 +187,9 @@ def configs(k):
     k.ask("IncrementalAlterConfigs", 1, alter("cf-a", ("retention.ms", 0, "9"), ValidateOnly=True),
           "validate")
     k.ask("IncrementalAlterConfigs", 1, alter("cf-unknown", ("retention.ms", 0, "9")), "no topic")
+    for name in ("", ".", "a b", "x" * 250):
+        k.ask("IncrementalAlterConfigs", 1, alter(name, ("retention.ms", 0, "9")),
+              f"topic name {name[:9]!r}")
     two = alter("cf-a", ("retention.ms", 0, "x"))
     two["Resources"] += alter("cf-b", ("retention.ms", 0, "8"))["Resources"]
     k.ask("IncrementalAlterConfigs", 1, two, "one bad of two")

@@ -58,6 +58,7 @@ static void mixed(void **state)
         {CONF_RESOURCE_GROUP, "g", "consumer.session.timeout.ms", "50000"},
         {CONF_RESOURCE_BROKER_LOGGER, "9", "root", "ERROR"},
         {99, "x", "a", "b"},
+        {CONF_RESOURCE_TOPIC, "a b", "retention.ms", "5000"},
     };
     static const struct {
         int16_t error;
@@ -70,10 +71,14 @@ static void mixed(void **state)
         {ERR_INVALID_REQUEST, "Each resource must appear at most once."},
         {ERR_INVALID_REQUEST, "Unexpected node id. Expected 1, but received 9"},
         {ERR_INVALID_REQUEST, "Unknown resource type 99"},
+        {ERR_INVALID_TOPIC_EXCEPTION,
+         "Topic name is invalid: 'a b' contains one or more characters other than ASCII "
+         "alphanumerics, '.', '_' and '-'"},
     };
-    const struct incremental_alter_configs_response *r = alter(&h, asked, 7);
-    assert_int_equal(r->responses_count, 7);
-    for (int i = 0; i < 7; i++) {
+    enum { COUNT = sizeof wanted / sizeof *wanted };
+    const struct incremental_alter_configs_response *r = alter(&h, asked, COUNT);
+    assert_int_equal(r->responses_count, COUNT);
+    for (int i = 0; i < COUNT; i++) {
         assert_int_equal(r->responses[i].resource_type, asked[i].type);
         assert_slice_eq(r->responses[i].resource_name, asked[i].name);
         assert_int_equal(r->responses[i].error_code, wanted[i].error);

@@ -66,6 +66,36 @@ static void what_is_there(void **state)
     harness_end(&h);
 }
 
+/* Who says that it is a follower is none: with the leader's epoch it may be a new one, which is
+ * told to come again; without it is wrong here. */
+static void nobody_is_a_follower(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    static const struct {
+        int32_t epoch;
+        enum err err;
+    } cases[] = {{-1, ERR_NOT_LEADER_OR_FOLLOWER},
+                 {0, ERR_UNKNOWN_LEADER_EPOCH},
+                 {1, ERR_UNKNOWN_LEADER_EPOCH}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fetch_request body;
+        wire_init(&wire_fetch_request, &body);
+        body.replica_id = 2;
+        body.max_bytes = 1 << 20;
+        struct fetch_request_fetch_topic *topic = fetch_request_topics_new(&h.arena, &body, 1);
+        topic->topic = slice_str("t");
+        struct fetch_request_fetch_partition *p =
+            fetch_request_fetch_topic_partitions_new(&h.arena, topic, 1);
+        p->current_leader_epoch = cases[i].epoch;
+        p->partition_max_bytes = body.max_bytes;
+        assert_int_equal(only(harness_call(&h, WIRE_API_FETCH, 11, &body))->error_code,
+                         cases[i].err);
+    }
+    harness_end(&h);
+}
+
 static void a_long_poll_ends_with_data(void **state)
 {
     (void)state;
@@ -216,9 +246,13 @@ static void a_client_that_closes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there),        cmocka_unit_test(a_long_poll_ends_with_data),
-        cmocka_unit_test(a_session_in_use),     cmocka_unit_test(sessions),
-        cmocka_unit_test(a_client_that_closes), cmocka_unit_test(unknown_topics),
+        cmocka_unit_test(what_is_there),
+        cmocka_unit_test(nobody_is_a_follower),
+        cmocka_unit_test(a_long_poll_ends_with_data),
+        cmocka_unit_test(a_session_in_use),
+        cmocka_unit_test(sessions),
+        cmocka_unit_test(a_client_that_closes),
+        cmocka_unit_test(unknown_topics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

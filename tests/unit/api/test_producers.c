@@ -60,7 +60,7 @@ static void active(void **state)
     harness_end(&h);
 }
 
-/* As 4.4.0 answers: the sentence comes with an unknown topic only. */
+/* As 4.4.0 answers: the sentence comes with the topic's errors only. */
 static void unknown(void **state)
 {
     (void)state;
@@ -72,6 +72,9 @@ static void unknown(void **state)
     r = ask(&h, "none", 0);
     assert_int_equal(r->error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
     assert_slice_eq(r->error_message, "This server does not host this topic-partition.");
+    r = ask(&h, ".", 0);
+    assert_int_equal(r->error_code, ERR_INVALID_TOPIC_EXCEPTION);
+    assert_slice_eq(r->error_message, "Topic name is invalid: '.' is not allowed");
     harness_end(&h);
 }
 

@@ -305,6 +305,56 @@ static void partitions_are_added_and_topics_deleted(void **state)
     desk_close(&d);
 }
 
+/* Too many partitions in all: 4.4.0 refuses the whole request, whatever else is wrong with it. What
+ * is named twice, unknown, or would not grow adds nothing. */
+static void too_many_partitions_in_all(void **state)
+{
+    (void)state;
+    enum { MAX = 10000 };
+    struct desk d;
+    desk_open(&d, "");
+    create(&d, "a", 1, 1, NULL, NULL, false);
+    create(&d, "b", 1, 1, NULL, NULL, false);
+    static const struct {
+        const char *names[3];
+        int32_t counts[3];
+        bool refused;
+    } cases[] = {
+        {{"a"}, {MAX + 1}, false},
+        {{"a"}, {MAX + 2}, true},
+        {{"a", "b"}, {MAX, 2}, false},
+        {{"a", "b"}, {MAX, 3}, true},
+        {{"a", "b"}, {MAX + 1, 1}, false},
+        {{"b", "a"}, {-5, MAX + 4}, true},
+        {{"a", "none"}, {2, INT32_MAX}, false},
+        {{"a", "a"}, {INT32_MAX, INT32_MAX}, false},
+        {{"a", "a", "b"}, {2, 2, INT32_MAX}, true},
+        {{"none", "b"}, {2, INT32_MAX}, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct create_partitions_request request;
+        struct create_partitions_response response;
+        wire_init(&wire_create_partitions_request, &request);
+        request.validate_only = true;
+        create_partitions_request_topics_new(&d.kit.arena, &request, 3);
+        request.topics_count = 0;
+        for (int t = 0; t < 3 && cases[i].names[t]; t++) {
+            request.topics[t].name = slice_str(cases[i].names[t]);
+            request.topics[t].count = cases[i].counts[t];
+            request.topics[t].assignments_count = -1;
+            request.topics_count++;
+        }
+        controller_create_partitions(begin(&d), &request, &response);
+        end(&d);
+        if (cases[i].refused)
+            assert_int_equal(response.results_count, request.topics_count);
+        for (int32_t t = 0; t < response.results_count; t++)
+            assert_int_equal(response.results[t].error_code == ERR_POLICY_VIOLATION,
+                             cases[i].refused);
+    }
+    desk_close(&d);
+}
+
 /* The records of a 4.4.0 node around a stop: isr [], leader -1, ELR [1] when it stops; leader 1
  * again from the ELR when it comes back. */
 static void leaders_over_a_clean_restart(void **state)
@@ -522,6 +572,7 @@ int main(void)
         cmocka_unit_test(what_create_topics_refuses),
         cmocka_unit_test(the_offsets_topic_is_created_as_kafka_does),
         cmocka_unit_test(partitions_are_added_and_topics_deleted),
+        cmocka_unit_test(too_many_partitions_in_all),
         cmocka_unit_test(leaders_over_a_clean_restart),
         cmocka_unit_test(configs_of_resources),
         cmocka_unit_test(long_lists_cost_no_more_than_their_length),
