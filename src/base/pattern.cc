@@ -1,4 +1,5 @@
-/* Regular expressions: RE2 behind the C face of pattern.h. The one file in C++, for RE2 has no
+/* Regular expressions: RE2 behind the C face of pattern.h, which takes and refuses what Kafka's
+ * RE2/J does. The one file in C++, for RE2 has no
  * other face; nothing of C++ leaves it. Out of memory ends the process, as in mem.h: nobody
  * catches.
  *
@@ -8,8 +9,12 @@ extern "C" {
 #include "base/pattern.h"
 }
 
+#include <algorithm>
+#include <cctype>
 #include <re2/re2.h>
+#include <set>
 #include <string>
+#include <string_view>
 
 static constexpr int64_t PATTERN_MEMORY_MAX = 1 << 20;
 
@@ -54,17 +59,121 @@ static std::string repaired(struct slice text)
     return out;
 }
 
+/* ---- RE2/J's syntax into RE2's ----------------------------------------------------------------
+ *
+ * They differ in little: \C (one byte) is RE2's alone; an escaped character outside ASCII stands
+ * for itself in RE2/J only; groups may be named (?<name>...) as well, with names of [A-Za-z0-9_],
+ * each once. Whatever else is no pattern is left to RE2, so that the walk need not be right about
+ * it. */
+struct translation {
+    std::string_view in;
+    std::string out;
+    size_t at = 0;
+    std::set<std::string_view> names;
+
+    bool starts(std::string_view with) const
+    {
+        return in.substr(at, with.size()) == with;
+    }
+
+    void copy_to(size_t end)
+    {
+        end = std::min(end, in.size());
+        out.append(in.substr(at, end - at));
+        at = end;
+    }
+
+    /* At a backslash. */
+    bool escape()
+    {
+        if (starts("\\C"))
+            return false;
+        if (at + 1 < in.size() && static_cast<unsigned char>(in[at + 1]) >= 0x80)
+            at++;
+        else
+            copy_to(at + 1);
+        copy_to(at + 1);
+        return true;
+    }
+
+    /* At "\Q": up to "\E" nothing has a meaning. */
+    void quotation()
+    {
+        size_t end = in.find("\\E", at + 2);
+        copy_to(end == std::string_view::npos ? end : end + 2);
+    }
+
+    /* At '['. A ']' that comes first is one of the characters, and a name, as in [[:alpha:]], has
+     * one of its own. In RE2/J "[:" begins a name wherever ":]" follows. */
+    bool char_class()
+    {
+        copy_to(at + 1);
+        if (starts("^"))
+            copy_to(at + 1);
+        for (bool first = true; at < in.size() && (first || in[at] != ']'); first = false) {
+            size_t name_end = starts("[:") ? in.find(":]", at + 1) : std::string_view::npos;
+            if (name_end == at + 1)
+                return false;
+            if (name_end != std::string_view::npos)
+                copy_to(name_end + 2);
+            else if (in[at] != '\\')
+                copy_to(at + 1);
+            else if (!escape())
+                return false;
+        }
+        return true;
+    }
+
+    /* At "(?P<" or "(?<". */
+    bool named_group()
+    {
+        size_t name_at = in.find('<', at) + 1, name_end = in.find('>', name_at);
+        if (name_end == std::string_view::npos || name_end == name_at)
+            return false;
+        std::string_view name = in.substr(name_at, name_end - name_at);
+        for (unsigned char c : name)
+            if (c >= 0x80 || (!isalnum(c) && c != '_'))
+                return false;
+        if (!names.insert(name).second)
+            return false;
+        out.append("(?P<");
+        at = name_at;
+        return true;
+    }
+
+    bool run()
+    {
+        while (at < in.size()) {
+            bool ok = true;
+            if (starts("\\Q"))
+                quotation();
+            else if (in[at] == '\\')
+                ok = escape();
+            else if (in[at] == '[')
+                ok = char_class();
+            else if (starts("(?P<") || starts("(?<"))
+                ok = named_group();
+            else
+                copy_to(at + 1);
+            if (!ok)
+                return false;
+        }
+        return true;
+    }
+};
+
 extern "C" enum err pattern_new(struct slice text, struct pattern **ret_pattern)
 {
     RE2::Options options;
     options.set_log_errors(false);
     options.set_never_capture(true);
     options.set_max_mem(PATTERN_MEMORY_MAX);
-    struct pattern *pattern = new struct pattern(piece(text), options);
-    if (pattern->re2.error_code() == RE2::ErrorBadUTF8) {
-        delete pattern;
-        pattern = new struct pattern(repaired(text), options);
-    }
+    const std::string whole = repaired(text);
+    translation translation;
+    translation.in = whole;
+    if (!translation.run())
+        return ERR_INVALID_REGULAR_EXPRESSION;
+    struct pattern *pattern = new struct pattern(translation.out, options);
     if (!pattern->re2.ok()) {
         delete pattern;
         return ERR_INVALID_REGULAR_EXPRESSION;

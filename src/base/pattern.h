@@ -1,4 +1,4 @@
-/* Regular expressions in RE2's syntax (as Kafka's RE2/J has it), matched against whole texts in
+/* Regular expressions in the syntax of Kafka's RE2/J, matched against whole texts in
  * time linear in the text and bounded memory, so that a client may send any. No groups are
  * captured: the answer is yes or no. Texts are UTF-8. */
 #ifndef KLAMM_BASE_PATTERN_H

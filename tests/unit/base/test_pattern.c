@@ -202,13 +202,56 @@ static void test_none(void **state)
         "(?<=a)",
         "(?!a)",
         "(?=a)",
-        "\\\xc3\xa4",
+        "(?P<n>a)|(?P<n>b)",
+        "(?P<n>a)|b(?<n>c)",
+        "(?<>a)",
+        "(?<n",
+        "(?<n-1>a)",
+        "(?<\xc3\xa4>a)",
+        "(?P<\xc3\xa4>a)",
+        "(?<!a)",
+        "(?'n'a)",
+        "\\C",
+        "a|(?:\\C)*",
+        "\\\\\\C",
+        "[\\C]",
+        "[a\\]]\\C",
+        "[]a]\\C",
+        "[^]]\\C",
+        "[[:alpha:]]\\C",
+        "[[:]\\C",
+        "[[:]",
+        "[[:]]",
+        "[[::]]",
+        "\\Qa\\E\\C",
+        "\\Q\\\\E\\E\\C",
     };
     struct pattern *pattern;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         if (pattern_new(slice_str(none[i]), &pattern) != ERR_INVALID_REGULAR_EXPRESSION)
             fail_msg("/%s/ is taken", none[i]);
     }
+}
+
+/* Where RE2 by itself is another language than the RE2/J of Kafka; asked of 4.4.0 by
+ * ListTransactions. */
+static void test_re2j(void **state)
+{
+    (void)state;
+    check("(?<n>a)(?<m_2>b)?", "a,ab", "b");
+    check("(?<1>a)|(?P<2>b)", "a,b", "ab");
+    check("(?P<n>(?<m>a)){2}", "aa", "a");
+    check("(?P<n>a)(?P<N>b)", "ab", "a");
+    check("\\\\(?<n>a)", "\\a", "a"); /* the backslash is escaped, the group is one */
+    check("\\Q(?<n>\\E|[(?<n>]", "(?<n>,(,<,n", "a");
+    check("\\Q\\C\\E|\\QC", "\\C,C", "a");
+    check("\\\\C", "\\C", "a");
+    check("\\\xc3\xa4{2}", "\xc3\xa4\xc3\xa4", "\xc3\xa4");
+    check("[\\\xc3\xa0-\\\xc3\xb6]", "\xc3\xa4", "a,\\");
+    check("\\\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", "a");
+    check("\\\xff", "\xef\xbf\xbd", "a"); /* malformed, then escaped */
+    check("\\pN\\PN\\p{Greek}\\p{^Greek}", "1a\xce\xb1x", "aa");
+    check("[\\pL1]+", "aB1", "2");
 }
 
 /* What other engines need for ever for. */
@@ -243,7 +286,7 @@ int main(void)
         cmocka_unit_test(test_matches), cmocka_unit_test(test_classes),
         cmocka_unit_test(test_places),  cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_utf8),    cmocka_unit_test(test_none),
-        cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_re2j),    cmocka_unit_test(test_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
