@@ -262,3 +262,8 @@ int io_processors(struct io *io)
 {
     return io->ops->processors(io);
 }
+
+enum err io_boot_id(struct io *io, char ret_id[IO_BOOT_ID_SIZE])
+{
+    return io->ops->boot_id(io, ret_id);
+}

@@ -207,5 +207,10 @@ enum err io_on_stop(struct io *io, struct loop *loop, void (*stop)(void *context
 int64_t io_memory_limit(struct io *io);     /* bytes of machine or cgroup */
 int64_t io_raise_file_limit(struct io *io); /* soft limit to the hard one; returns it */
 int io_processors(struct io *io);
+/* Which boot of the machine this is, as a line of text: another one after each, so that what was
+ * written and not synced may be gone when it has changed, and is there when it has not. An error
+ * when the system does not tell. */
+enum { IO_BOOT_ID_SIZE = 40 };
+enum err io_boot_id(struct io *io, char ret_id[IO_BOOT_ID_SIZE]);
 
 #endif

@@ -102,6 +102,7 @@ static const struct io_ops linux_ops = {
     .memory_limit = linux_memory_limit,
     .raise_file_limit = linux_raise_file_limit,
     .processors = linux_processors,
+    .boot_id = linux_boot_id,
 };
 
 struct io *io_linux_new(void)

@@ -92,5 +92,6 @@ void stop_signal_free(struct stop_signal *signal);
 int64_t linux_memory_limit(struct io *io);
 int64_t linux_raise_file_limit(struct io *io);
 int linux_processors(struct io *io);
+enum err linux_boot_id(struct io *io, char ret_id[IO_BOOT_ID_SIZE]);
 
 #endif

@@ -67,6 +67,7 @@ struct io_ops {
     int64_t (*memory_limit)(struct io *io);
     int64_t (*raise_file_limit)(struct io *io);
     int (*processors)(struct io *io);
+    enum err (*boot_id)(struct io *io, char ret_id[IO_BOOT_ID_SIZE]);
 };
 
 struct io {

@@ -1,4 +1,5 @@
-/* What a node asks about its own process: signals that end it, memory and descriptors it may use.
+/* What a node asks about its own process: signals that end it, memory and descriptors it may use,
+ * and since when its machine runs.
  *
  * SIGTERM and SIGINT are blocked and read from a signalfd on a loop, so that stopping is an event
  * like any other. The memory limit is the least of the machine's memory and the limits of the
@@ -195,4 +196,28 @@ int linux_processors(struct io *io)
         return CPU_COUNT(&set);
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (int)online : 1;
+}
+
+/* The kernel draws it at each boot. In a container it is that of the machine, whose page cache it
+ * is. */
+enum err linux_boot_id(struct io *io, char ret_id[IO_BOOT_ID_SIZE])
+{
+    int fd;
+    enum err err = linux_open(io, "/proc/sys/kernel/random/boot_id", IO_READ, &fd);
+    if (err)
+        return err;
+    char text[IO_BOOT_ID_SIZE];
+    size_t size;
+    err = linux_pread(io, fd, text, sizeof text, 0, &size);
+    linux_close(io, fd);
+    if (err)
+        return err;
+    size_t length = 0;
+    while (length < size && text[length] > ' ')
+        length++;
+    if (length == 0 || length >= sizeof text)
+        return ERR_CORRUPT;
+    memcpy(ret_id, text, length);
+    ret_id[length] = 0;
+    return ERR_NONE;
 }

@@ -128,6 +128,7 @@ struct sim_machine {
     int64_t slow_ms; /* see sim_disk_set_slow */
     bool lying;
     int file_limit;
+    int boots; /* power cuts so far: each start after one is another boot */
     uint16_t port_next;
     struct sim_process *process; /* NULL: off */
 };

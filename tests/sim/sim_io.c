@@ -318,6 +318,13 @@ static int sim_processors(struct io *io)
     return 2;
 }
 
+static enum err sim_boot_id(struct io *io, char ret_id[IO_BOOT_ID_SIZE])
+{
+    struct sim_machine *machine = process_of(io)->machine;
+    snprintf(ret_id, IO_BOOT_ID_SIZE, "%.24s-%d", machine->name, machine->boots);
+    return ERR_NONE;
+}
+
 const struct io_ops sim_ops = {
     .wall_ms = sim_wall_ms,
     .mono_ns = sim_mono_ns,
@@ -366,4 +373,5 @@ const struct io_ops sim_ops = {
     .memory_limit = sim_memory_limit,
     .raise_file_limit = sim_raise_file_limit,
     .processors = sim_processors,
+    .boot_id = sim_boot_id,
 };

@@ -79,6 +79,7 @@ void sim_machine_power_cut(struct sim_machine *machine)
     sim_note(machine->sim, "power-cut", machine->name, 0);
     process_end(machine, true);
     disk_power_cut(machine->sim, &machine->disk, &machine->counters);
+    machine->boots++;
 }
 
 int sim_machine_exit(struct sim_machine *machine)

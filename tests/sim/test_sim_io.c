@@ -460,6 +460,23 @@ static void clocks(void **state)
     sim_free(sim);
 }
 
+/* What a node asks after a crash: may unsynced bytes be gone? */
+static void a_power_cut_is_another_boot(void **state)
+{
+    (void)state;
+    struct sim *sim = sim_new(10);
+    struct sim_machine *m = sim_machine_new(sim, "a");
+    char first[IO_BOOT_ID_SIZE], killed[IO_BOOT_ID_SIZE], cut[IO_BOOT_ID_SIZE];
+    assert_int_equal(io_boot_id(sim_machine_start(m), first), ERR_NONE);
+    sim_machine_kill(m);
+    assert_int_equal(io_boot_id(sim_machine_start(m), killed), ERR_NONE);
+    assert_string_equal(first, killed);
+    sim_machine_power_cut(m);
+    assert_int_equal(io_boot_id(sim_machine_start(m), cut), ERR_NONE);
+    assert_string_not_equal(first, cut);
+    sim_free(sim);
+}
+
 static void stop_asked(void *context)
 {
     *(bool *)context = true;
@@ -495,6 +512,7 @@ int main(void)
         cmocka_unit_test(pages_are_cached),
         cmocka_unit_test(a_seed_gives_one_run),
         cmocka_unit_test(clocks),
+        cmocka_unit_test(a_power_cut_is_another_boot),
         cmocka_unit_test(termination_arrives_on_the_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

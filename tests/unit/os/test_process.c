@@ -40,6 +40,11 @@ static void limits(void **state)
     int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     assert_in_range(io_memory_limit(f->io), 1 << 20, machine);
     assert_in_range(io_processors(f->io), 1, 4096);
+    char boot[IO_BOOT_ID_SIZE], again[IO_BOOT_ID_SIZE];
+    assert_int_equal(io_boot_id(f->io, boot), ERR_NONE);
+    assert_int_equal(strlen(boot), 36); /* a UUID, without the line's end */
+    assert_int_equal(io_boot_id(f->io, again), ERR_NONE);
+    assert_string_equal(boot, again);
     struct rlimit before;
     getrlimit(RLIMIT_NOFILE, &before);
     struct rlimit low = {before.rlim_max < 100 ? before.rlim_max : 100, before.rlim_max};
