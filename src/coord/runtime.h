@@ -50,6 +50,9 @@ struct coord_config {
                                                interval.ms */
     bool two_phase_commit_enable;           /* transaction.two.phase.commit.enable */
     int16_t transaction_version;            /* finalized level of the feature, 0 to 2 */
+    /* Of producer ids below this one records may be lost that gave out an epoch (a power cut): of
+     * them no further epoch is given out. 0 = nothing is lost. */
+    int64_t producer_id_trusted;
 };
 void coord_config_init(struct coord_config *config);
 

@@ -4,7 +4,7 @@
  * appended and not committed yet, of which there is at most one: until it is committed every other
  * transition is refused (CONCURRENT_TRANSACTIONS) and readers see the view before. Both are made by
  * replay alone, but for the last epoch, which records do not have: a repeated InitProducerId after
- * a restart is fenced, as in Kafka.
+ * a restart is fenced, as in Kafka; that of an end that gave a new producer id is recalled.
  *
  * A record that could not be appended leaves no trace. One that is not committed in time stays: its
  * client is told COORDINATOR_NOT_AVAILABLE and tries again; Kafka then goes on from the view
@@ -59,6 +59,18 @@ static struct txn *make(struct shard_txns *state, struct slice id)
     return txn;
 }
 
+/* Of an end that gives a new producer id: its client may not have had the answer, and is known by
+ * the epoch that it ended. A Prepare is one above that. `before` is NULL or the record before. */
+static void recall_epoch(struct txn_view *view, const struct txn_view *before)
+{
+    bool rotates = view->producer_id_next != TXN_NO_PRODUCER_ID;
+    bool bumped = view->client_version >= TXN_VERSION_EPOCH_BUMP && view->epoch > 0;
+    if (txn_is_prepared(view) && rotates && bumped)
+        view->epoch_last = (int16_t)(view->epoch - 1);
+    else if (before && txn_is_prepared(before) && view->producer_id != before->producer_id)
+        view->epoch_last = before->epoch_last;
+}
+
 static void replay_loaded(struct shard_txns *state, struct slice id, struct txn_view *view)
 {
     struct txn *txn = map_get(&state->txns, id);
@@ -69,6 +81,7 @@ static void replay_loaded(struct shard_txns *state, struct slice id, struct txn_
     }
     if (!txn)
         txn = make(state, id);
+    recall_epoch(view, txn->view);
     txn_view_free(txn->view);
     txn->view = view;
 }

@@ -27,6 +27,14 @@ static inline struct txn *shard_txn(const struct coord_shard *shard, struct slic
     return map_get(&shard_txns(shard)->txns, id);
 }
 
+/* No further epoch of its producer id is given out: the last one was, or it may be that one was
+ * that no record tells of any more. The transactional id goes on with a new producer id. */
+static inline bool shard_txn_is_spent(const struct coord_shard *shard, const struct txn_view *view)
+{
+    return txn_epoch_exhausted(view->epoch) ||
+           view->producer_id < shard->config.producer_id_trusted;
+}
+
 /* Appends `next` (taken) as the id's record, which must have none that is pending. shard_append
  * tells the rest. */
 void shard_txn_append(struct coord_shard *shard, struct slice id, struct txn_view *next,

@@ -143,13 +143,18 @@ enum err txn_bump(const struct txn_view *view, int16_t expected, int32_t timeout
     return ERR_NONE;
 }
 
-struct txn_view *txn_rotate(const struct txn_view *view, int64_t producer_id, bool keep_last_epoch,
+struct txn_view *txn_repeat(const struct txn_view *view, int32_t timeout_ms, int64_t now_ms)
+{
+    return initialised(view, timeout_ms, now_ms);
+}
+
+struct txn_view *txn_rotate(const struct txn_view *view, int64_t producer_id, int16_t epoch_last,
                             int32_t timeout_ms, int64_t now_ms)
 {
     struct txn_view *next = initialised(view, timeout_ms, now_ms);
     next->producer_id = producer_id;
     next->epoch = 0;
-    next->epoch_last = keep_last_epoch ? view->epoch : TXN_NO_EPOCH;
+    next->epoch_last = epoch_last;
     return next;
 }
 
@@ -185,13 +190,13 @@ struct txn_view *txn_prepare(const struct txn_view *view, bool commit, int16_t c
     return next;
 }
 
-struct txn_view *txn_fence(const struct txn_view *view, int16_t transaction_version,
+struct txn_view *txn_fence(const struct txn_view *view, int16_t transaction_version, bool spent,
                            int64_t producer_id_next, int64_t now_ms)
 {
     ENSURE_CMP(view->status, ==, TXN_ONGOING);
     struct txn_view *next = next_of(view, TXN_PREPARE_ABORT, now_ms);
     bool bumps_always = transaction_version >= TXN_VERSION_EPOCH_BUMP;
-    next->epoch = epoch_above(view->epoch);
+    next->epoch = spent ? TXN_EPOCH_MAX : epoch_above(view->epoch);
     next->epoch_last = bumps_always ? view->epoch : TXN_NO_EPOCH;
     next->producer_id_next = producer_id_next;
     next->client_version = bumps_always ? transaction_version : 0;

@@ -36,7 +36,8 @@ struct txn_view {
     int64_t producer_id_before; /* that of the record before; -1 = unknown */
     int64_t producer_id_next;   /* to follow when a Prepare with an exhausted epoch completes */
     int16_t epoch;
-    int16_t epoch_last; /* of the producer before its last bump; not in records: -1 after loading */
+    int16_t epoch_last; /* of the producer before its last bump; not in records: -1 after loading,
+                           but for an end that gave a new producer id */
     int16_t epoch_next; /* carried along: an identity beside that of a prepared transaction */
     int32_t timeout_ms;
     int64_t start_ms; /* -1 = none */
@@ -94,6 +95,14 @@ static inline bool txn_epoch_exhausted(int16_t epoch)
     return epoch >= TXN_EPOCH_EXHAUSTED;
 }
 
+/* The producer that the id had until its newest record gave it another producer id: it has not
+ * heard of that yet. */
+static inline bool txn_came_from(const struct txn_view *view, int64_t producer_id, int16_t epoch)
+{
+    return producer_id == view->producer_id_before && producer_id != view->producer_id &&
+           epoch == view->epoch_last && epoch != TXN_NO_EPOCH;
+}
+
 /* ---- transitions: what the next record says ----------------------------------------------- */
 
 /* The first record of an id. */
@@ -105,8 +114,13 @@ struct txn_view *txn_begin(int64_t producer_id, int32_t timeout_ms, int64_t now_
 enum err txn_bump(const struct txn_view *view, int16_t expected, int32_t timeout_ms, int64_t now_ms,
                   struct txn_view **ret_next);
 
-/* InitProducerId with an exhausted epoch: a new producer id. */
-struct txn_view *txn_rotate(const struct txn_view *view, int64_t producer_id, bool keep_last_epoch,
+/* The same of a producer that has not heard of its new producer id: the answer that it had missed.
+ */
+struct txn_view *txn_repeat(const struct txn_view *view, int32_t timeout_ms, int64_t now_ms);
+
+/* InitProducerId on an idle one whose producer id is spent: a new producer id. `epoch_last` is the
+ * epoch that the producer says it has, under the id before. */
+struct txn_view *txn_rotate(const struct txn_view *view, int64_t producer_id, int16_t epoch_last,
                             int32_t timeout_ms, int64_t now_ms);
 
 /* Partitions join; the caller adds them to (*ret)->partitions. */
@@ -117,9 +131,10 @@ struct txn_view *txn_extend(const struct txn_view *view, int16_t client_version,
 struct txn_view *txn_prepare(const struct txn_view *view, bool commit, int16_t client_version,
                              int64_t producer_id_next, int64_t now_ms);
 
-/* The coordinator aborts an Ongoing one by itself and fences its producer. producer_id_next as in
- * txn_prepare. */
-struct txn_view *txn_fence(const struct txn_view *view, int16_t transaction_version,
+/* The coordinator aborts an Ongoing one by itself and fences its producer, by the next epoch or,
+ * when the producer id is spent, by the one above all that may have been given out.
+ * producer_id_next as in txn_prepare. */
+struct txn_view *txn_fence(const struct txn_view *view, int16_t transaction_version, bool spent,
                            int64_t producer_id_next, int64_t now_ms);
 
 /* All markers of a Prepare are written. */

@@ -2,7 +2,8 @@
  *
  * Kafka behaviour. Version 5 and later is transaction.version 2 (KIP-890): each end bumps the
  * epoch, the answer tells the new one, and a repetition is known by the epoch it comes with: one
- * below the current, or 32766 of the producer id before, when the end had exhausted it. An abort is
+ * below the current, or the last of the producer id before, when that was spent: 32766, or after a
+ * power cut any (shard_txn_is_spent). An abort is
  * allowed without a transaction, for the client cannot know whether one had begun:
  *
  *                      abort, repeated   abort          commit, repeated   commit
@@ -61,8 +62,9 @@ static enum err decide_bumping(const struct txn *txn, const struct end_txn_reque
     if (txn_is_busy(txn))
         return ERR_CONCURRENT_TRANSACTIONS;
     bool is_current = view->epoch == request->producer_epoch;
-    bool after_overflow = view->producer_id_before == request->producer_id &&
-                          request->producer_epoch == TXN_EPOCH_EXHAUSTED && view->epoch == 0;
+    bool after_overflow = view->epoch == 0 && view->producer_id_before == request->producer_id &&
+                          (request->producer_epoch == TXN_EPOCH_EXHAUSTED ||
+                           txn_came_from(view, request->producer_id, request->producer_epoch));
     /* Only an end that raised the epoch can come again with the one before. Kafka does not look at
      * who ended it: a fenced client then gets the epoch of one that speaks the older protocol, and
      * its commit takes the other one's records with it. */
@@ -116,7 +118,7 @@ bool coord_txn_end(struct coord_shard *shard, const struct coord_event *event,
     if (!err)
         err = decide(shard, request, &txn, &step);
     bool bumps = event->version >= EPOCH_BUMP_SINCE;
-    bool rotates = !err && step == END_PREPARE && bumps && txn_epoch_exhausted(txn->view->epoch);
+    bool rotates = !err && step == END_PREPARE && bumps && shard_txn_is_spent(shard, txn->view);
     if (rotates && producer_id < 0) {
         shard_leave(shard);
         return false;

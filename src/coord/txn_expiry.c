@@ -4,8 +4,9 @@
  * transaction whose last record is transactional.id.expiration.ms old gets a tombstone; what its
  * producer asks next is answered INVALID_PRODUCER_ID_MAPPING.
  *
- * An abort by time has no fresh producer id at hand: at the last epoch, where Kafka would go on
- * with a new one, it leaves the id at 32767, where no client can be, for the next InitProducerId.
+ * An abort by time has no fresh producer id at hand: where the producer id is spent (at the last
+ * epoch Kafka would go on with a new one) it leaves the id at 32767, where no client can be, for
+ * the next InitProducerId.
  *
  * Both go by the wall clock, for both may span restarts. A transaction without a timeout (two-phase
  * commit) is never aborted. Called under the shard holder's lock, by coord_shard_tick. */
@@ -37,7 +38,8 @@ void txn_expiry_abort(struct coord_shard *shard)
             !is_over(now_ms, txn->view->start_ms, txn->view->timeout_ms))
             continue;
         struct txn_view *next =
-            txn_fence(txn->view, shard->config.transaction_version, TXN_NO_PRODUCER_ID, now_ms);
+            txn_fence(txn->view, shard->config.transaction_version,
+                      shard_txn_is_spent(shard, txn->view), TXN_NO_PRODUCER_ID, now_ms);
         shard_txn_append(shard, txn->id, next,
                          &(struct shard_write){.done = abort_done, .timeout_ms = INT64_MAX});
     }

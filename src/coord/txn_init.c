@@ -6,7 +6,8 @@
  * Kafka behaviour: a producer that says who it is (version 3 and later, KIP-360) goes on only when
  * nobody has taken its place: with the current id and epoch it gets the next epoch, with the last
  * ones the answer that it had missed, else PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before version
- * 4). An exhausted epoch gives a new producer id. A repetition is written like a change. Called
+ * 4). An exhausted epoch gives a new producer id, and here so does one that cannot be trusted
+ * after a power cut (shard_txn_is_spent). A repetition is written like a change. Called
  * under the shard holder's lock. */
 #include "coord/shard_txn.h"
 #include "coord/txns.h"
@@ -40,26 +41,36 @@ static enum err check_request(const struct coord_shard *shard,
     return ERR_NONE;
 }
 
-/* It may be the one that this id belongs to; its epoch is looked at afterwards. */
+/* It may be the one that this id belongs to; its epoch is looked at afterwards. With a producer id
+ * that was spent it repeats what gave it the next one. */
 static bool is_known(const struct txn_view *view, const struct init_expected *expected)
 {
     return !expected->given || expected->producer_id == view->producer_id ||
            (expected->producer_id == view->producer_id_before &&
-            txn_epoch_exhausted(expected->epoch));
+            txn_epoch_exhausted(expected->epoch)) ||
+           txn_came_from(view, expected->producer_id, expected->epoch);
 }
 
 /* AGAIN: it needs a producer id. */
-static enum err decide_idle(const struct txn_view *view, const struct init_expected *expected,
-                            int32_t timeout_ms, int64_t producer_id, int64_t now_ms,
-                            struct txn_view **ret_next)
+static enum err decide_idle(const struct coord_shard *shard, const struct txn_view *view,
+                            const struct init_expected *expected, int32_t timeout_ms,
+                            int64_t producer_id, struct txn_view **ret_next)
 {
-    if (!txn_epoch_exhausted(view->epoch))
+    int64_t now_ms = shard->event->wall_ms;
+    bool spent = shard_txn_is_spent(shard, view);
+    if (!spent && txn_came_from(view, expected->producer_id, expected->epoch)) {
+        *ret_next = txn_repeat(view, timeout_ms, now_ms);
+        return ERR_NONE;
+    }
+    if (!spent)
         return txn_bump(view, expected->epoch, timeout_ms, now_ms, ret_next);
-    if (expected->given && expected->epoch != view->epoch) /* Kafka fails on what it cannot bump */
-        return view->epoch == TXN_EPOCH_MAX ? ERR_PRODUCER_FENCED : ERR_UNKNOWN_SERVER_ERROR;
+    bool aborted_by_time = expected->epoch == view->epoch_last; /* and nobody came since */
+    if (expected->given && expected->epoch != view->epoch && !aborted_by_time)
+        /* Kafka fails on what it cannot bump. */
+        return view->epoch == TXN_EPOCH_EXHAUSTED ? ERR_UNKNOWN_SERVER_ERROR : ERR_PRODUCER_FENCED;
     if (producer_id < 0)
         return ERR_AGAIN;
-    *ret_next = txn_rotate(view, producer_id, expected->given, timeout_ms, now_ms);
+    *ret_next = txn_rotate(view, producer_id, expected->epoch, timeout_ms, now_ms);
     return ERR_NONE;
 }
 
@@ -82,12 +93,14 @@ static enum err decide(const struct coord_shard *shard, const struct txn *txn,
     if (!is_known(txn->view, expected))
         return ERR_PRODUCER_FENCED;
     if (txn_is_idle(txn->view))
-        return decide_idle(txn->view, expected, timeout_ms, producer_id, now_ms, ret_next);
+        return decide_idle(shard, txn->view, expected, timeout_ms, producer_id, ret_next);
     int16_t version = shard->config.transaction_version;
-    bool rotates = version >= TXN_VERSION_EPOCH_BUMP && txn_epoch_exhausted(txn->view->epoch);
+    bool spent = shard_txn_is_spent(shard, txn->view);
+    bool rotates = version >= TXN_VERSION_EPOCH_BUMP && spent;
     if (rotates && producer_id < 0)
         return ERR_AGAIN;
-    *ret_next = txn_fence(txn->view, version, rotates ? producer_id : TXN_NO_PRODUCER_ID, now_ms);
+    *ret_next =
+        txn_fence(txn->view, version, spent, rotates ? producer_id : TXN_NO_PRODUCER_ID, now_ms);
     return ERR_NONE;
 }
 

@@ -353,6 +353,9 @@ void node_load(struct node *node)
     node->load.config = load_config;
     node->load.context = node;
     node->load.done = loaded;
+    struct meta_image *image = quorum_image_newest(node->context.quorum);
+    node->load.producer_id_next = meta_image_next_producer_id(image);
+    meta_image_unref(image);
     log_dirs_load(node->context.log_dirs, node->meta_loop, &node->load);
 }
 

@@ -108,6 +108,7 @@ static void publish_coordinators(struct publisher *publisher, const struct meta_
 {
     struct api_context *context = publisher->context;
     struct coord_config coord = settings_coord(context->config, new);
+    coord.producer_id_trusted = log_dirs_producer_id_trusted(context->log_dirs);
     coordinators_configure(context->groups, &coord);
     coordinators_configure(context->transactions, &coord);
 }

@@ -70,6 +70,8 @@ struct log_dirs_load {
     struct log_config default_config;
     /* Effective config of a topic, called on workers; NULL: default_config for all. */
     void (*config)(void *context, struct slice topic, struct log_config *ret_config);
+    /* No producer id from here on was given out before this start; <= 0: none was at all. */
+    int64_t producer_id_next;
     void (*done)(struct log_dirs_load *load);
     void *context;
     enum err err;      /* ERR_NONE, ERR_IO when no folder is left, ERR_TOO_MANY_FILES, or ERR_EXISTS
@@ -179,6 +181,10 @@ enum err log_dir_admits(const struct log_dir *dir, enum log_origin origin);
 bool log_dirs_make_room(struct log_dirs *dirs, bool starting);
 /* True when answers under way hold so many files open that another one should do with less. */
 bool log_dirs_files_short(const struct log_dirs *dirs);
+/* After a power cut logs may have lost their ends, and those of the transaction coordinator epochs
+ * that were given out: of no producer id below this one may another epoch be. 0 = nothing was lost.
+ * From the end of log_dirs_load on; kept over later starts. */
+int64_t log_dirs_producer_id_trusted(const struct log_dirs *dirs);
 /* Broker epoch of the clean shutdown file found at start; -1 when it was not there. */
 int64_t log_dirs_clean_broker_epoch(const struct log_dirs *dirs);
 

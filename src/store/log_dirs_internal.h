@@ -23,6 +23,13 @@ struct log_deletion {
     char *path;
 };
 
+struct log_boot {
+    char id[IO_BOOT_ID_SIZE];
+    int64_t producer_id_trusted;
+    bool damaged; /* when found: there is a file, and what it says cannot be told */
+    bool written; /* the folder's file says this */
+};
+
 struct log_wish {
     struct log_dir *dir;
     char name[]; /* the key */
@@ -36,6 +43,7 @@ struct log_dir {
     bool is_metadata; /* only holds the metadata log, is not in log.dirs */
     bool clean;       /* was shut down cleanly */
     int64_t broker_epoch;
+    struct log_boot boot;         /* by log_boot_note; workers of the load and of the stop */
     uint32_t online, failed_told; /* atomics */
     uint32_t failed_waits;        /* atomic: to be told once somebody listens */
     uint32_t space_state;         /* atomic: enum log_space */
@@ -75,6 +83,7 @@ struct log_dirs {
     int folder_count;
     struct log_dir *metadata;
     char *cluster_id;
+    int64_t producer_id_trusted; /* from the end of the load on */
     struct loop *loop;
     struct loop_timer timer;
     struct loop_task start_task, stop_task;
@@ -111,6 +120,10 @@ int64_t log_dir_reserve(struct log_dir *dir);
 /* log_dir_clean.c: the clean shutdown file. */
 void log_dir_take_clean_file(struct log_dir *dir);
 enum err log_dir_write_clean_file(struct log_dir *dir, int64_t broker_epoch);
+
+/* log_boot.c: by the load, before any log; the file, unless it is up to date. */
+void log_boot_note(struct log_dirs *dirs, int64_t producer_id_next);
+enum err log_boot_write(struct log_dir *dir);
 
 /* log_reserve.c: the first in log_dirs_open and after loading, the second in the folder's job. */
 void log_reserve_give_back(struct log_dir *dir);

@@ -222,6 +222,7 @@ static void worker_done(struct io_job *job)
 static void list_and_start(struct io_job *job)
 {
     struct loader *loader = ((struct load_worker *)(void *)job)->loader;
+    log_boot_note(loader->dirs, loader->load->producer_id_next);
     for (int i = 0; i < loader->dirs->dir_count; i++)
         if (log_dir_online(loader->dirs->dirs[i]))
             list_folder(loader, loader->dirs->dirs[i]);

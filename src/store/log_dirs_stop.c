@@ -64,6 +64,8 @@ static void run_finish(struct io_job *job)
     if (!err)
         err = (enum err)closing->failed;
     if (!err)
+        err = log_boot_write(dir); /* a clean start would not look again */
+    if (!err)
         err = log_dir_write_clean_file(dir, dir->dirs->stop->broker_epoch);
     if (err)
         diag(DIAG_STORE, DIAG_WARN, "log folder %s: no clean stop (%s); it will be recovered",

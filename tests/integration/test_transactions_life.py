@@ -253,6 +253,62 @@ def epochs(t):
     check("epoch-end: all is read", read(t, "epoch") == [b"x", b"y"])
 
 
+def power_cut(t):
+    """As after one: no clean stop, and another boot of the machine than the one noted. What the
+    coordinator has no record of may have been given out."""
+    path = os.path.join(t.node.data, ".klamm-boot")
+
+    def crash(cut):
+        t.node.kill()
+        with open(path, encoding="ascii") as f:
+            version, boot, trusted = f.read().splitlines()
+        if cut:
+            with open(path, "w", encoding="ascii") as f:
+                f.write(f"{version}\n{'0' * len(boot)}\n{trusted}\n")
+        t.node.start()
+        t.c.close()
+        t.c = t.connect()
+        for name in ("cut-idle", "cut-open"):
+            t.coordinated(name, 1)
+        led(t, "cut")
+        with open(path, encoding="ascii") as f:
+            return f.read().splitlines()
+
+    t.create("cut")
+    idle, p = Txn(t, "cut-idle"), Txn(t, "cut-open")
+    idle.init()
+    p.init()
+    p.send("cut", [b"a"])
+    before, old = idle.pid, p.clone()
+    check("power cut: a kill is none", crash(False)[2] == "0")
+    answer = idle.init()
+    check("power cut: the next epoch after a kill", (answer["ProducerId"], answer[
+        "ProducerEpoch"]) == (before, 1), answer)
+    found = crash(True)
+    check("power cut: noted with this boot", int(found[2]) > max(before, p.pid) and
+          found[1].strip("0"), found)
+    answer = idle.init()
+    check("power cut: a new id", answer["ErrorCode"] == 0 and
+          answer["ProducerId"] >= int(found[2]) and answer["ProducerEpoch"] == 0, answer)
+    answer = p.end(True)
+    check("power cut: also at the end of a transaction", answer["ErrorCode"] == 0 and
+          answer["ProducerId"] >= int(found[2]) and answer["ProducerEpoch"] == 0, answer)
+    p.settled()
+    answer = old.clone().end(True)
+    check("power cut: sent again, the same", (answer["ErrorCode"], answer.get("ProducerId")) ==
+          (0, p.pid), answer)
+    check("power cut: noted for good", crash(False) == found)
+    answer = old.clone().end(True)
+    check("power cut: sent again after a kill, the same", (answer["ErrorCode"], answer.get(
+        "ProducerId")) == (0, p.pid), answer)
+    check("power cut: the old id is of no use",
+          old.send("cut", [b"z"], retry=False)["ErrorCode"] in (47, 49))
+    check("power cut: the new one works", p.send("cut", [b"b"])["ErrorCode"] == 0 and
+          p.end(True)["ErrorCode"] == 0 and p.epoch == 1, (p.pid, p.epoch))
+    p.settled()
+    check("power cut: all is read", read(t, "cut") == [b"a", b"b"])
+
+
 def expiry(t):
     """Ids that rest are forgotten, open ones are not; so are producers of a partition."""
     t.create("old")
@@ -323,6 +379,8 @@ def main():
     node = node_under_test(
         transaction__abort__timed__out__transaction__cleanup__interval__ms="200").start()
     parts = (timeouts, hanging, restarts, phases, overdue, epochs, expiry)
+    if os.environ.get("NODE") != "apache":
+        parts += (power_cut,)
     chosen = sys.argv[1:]
     try:
         t = Probe(node)

@@ -216,6 +216,73 @@ static void test_exhausted_and_restarted(void **state)
     trace_free(t);
 }
 
+/* Records may be lost that gave out the next epoch: the end gives a new producer id. A client that
+ * did not hear of it asks with the old one, also after a restart; nobody else passes for it. */
+static void test_after_a_power_cut(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    init(t, "x");
+    init(t, "x");
+    add(t, "x", 1000, 1, "t", 0);
+    trace_power_cut(t, t->log.size);
+    end(t, "x", 1000, 1, true);
+    ask(t, "x", 1000, (int[]){1}, 1, 5);
+    expect(t, "init 1000/0\ninit 1000/1\nadd NONE\n"
+              "markers x commit 1000/2 epoch 6 v2 t-0\nend NONE 1001/0\n"
+              "end CONCURRENT_TRANSACTIONS\nend CONCURRENT_TRANSACTIONS\n");
+    markers_done(t);
+    end(t, "x", 1000, 1, true);
+    trace_restart(t);
+    ask(t, "x", 1000, (int[]){1, 0, 2, -1}, 4, 5);
+    expect(t, "end NONE 1001/0\n"
+              "end INVALID_TXN_STATE\nend NONE 1001/0\n"
+              "end INVALID_PRODUCER_ID_MAPPING\nend INVALID_PRODUCER_ID_MAPPING\n"
+              "end INVALID_PRODUCER_ID_MAPPING\nend INVALID_PRODUCER_ID_MAPPING\n"
+              "end INVALID_PRODUCER_ID_MAPPING\nend INVALID_PRODUCER_ID_MAPPING\n");
+    init_as(t, "x", 1000, 1);
+    add(t, "x", 1001, 0, "t", 0);
+    end(t, "x", 1001, 0, true);
+    markers_done(t);
+    end(t, "x", 1001, 0, true);
+    end(t, "x", 1000, 1, true);
+    expect(t, "init 1001/0\nadd NONE\nmarkers x commit 1001/1 epoch 7 v2 t-0\n"
+              "end NONE 1001/1\nend NONE 1001/1\nend INVALID_PRODUCER_ID_MAPPING\n");
+    trace_free(t);
+}
+
+/* A kill between the decision and the markers. */
+static void test_restarted_after_a_power_cut(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    init(t, "x");
+    add(t, "x", 1000, 0, "t", 0);
+    trace_power_cut(t, t->log.size);
+    end(t, "x", 1000, 0, false);
+    buf_clear(&t->lines);
+    trace_restart(t);
+    markers_done(t);
+    end(t, "x", 1000, 0, false);
+    end(t, "x", 1000, 0, true);
+    expect(t, "markers x abort 1000/1 epoch 7 v2 t-0\n"
+              "end NONE 1001/0\nend INVALID_TXN_STATE\n");
+    trace_free(t);
+}
+
+/* Below version 5 the epoch stays: nothing is given out. */
+static void test_plain_after_a_power_cut(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    init(t, "x");
+    add_version(t, "x", 1000, 0, "t", 0, 3, false);
+    trace_power_cut(t, t->log.size);
+    end_v1(t, "x", 1000, 0, true);
+    expect(t, "init 1000/0\nadd NONE\nmarkers x commit 1000/0 epoch 6 v0 t-0\nend NONE\n");
+    trace_free(t);
+}
+
 static void test_failed_append(void **state)
 {
     (void)state;
@@ -237,10 +304,17 @@ static void test_failed_append(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_bumping),       cmocka_unit_test(test_abort_without_partitions),
-        cmocka_unit_test(test_exhausted),     cmocka_unit_test(test_exhausted_and_restarted),
-        cmocka_unit_test(test_failed_append), cmocka_unit_test(test_plain_end_is_nobody_elses),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_bumping),
+        cmocka_unit_test(test_abort_without_partitions),
+        cmocka_unit_test(test_exhausted),
+        cmocka_unit_test(test_exhausted_and_restarted),
+        cmocka_unit_test(test_after_a_power_cut),
+        cmocka_unit_test(test_restarted_after_a_power_cut),
+        cmocka_unit_test(test_plain_after_a_power_cut),
+        cmocka_unit_test(test_failed_append),
+        cmocka_unit_test(test_plain_end_is_nobody_elses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,30 @@ static void test_timeout_at_the_last_epoch(void **state)
     expect(t, "markers x abort 1000/32767 epoch 5 v2 t-0\n"
               "x CompleteAbort 1000/32767 timeout 60000 start 0\n"
               "end PRODUCER_FENCED\nend PRODUCER_FENCED\nend PRODUCER_FENCED\n"
-              "add PRODUCER_FENCED\ninit PRODUCER_FENCED\ninit 1001/0\n");
+              "add PRODUCER_FENCED\ninit 1001/0\ninit 1001/1\n");
+    trace_free(t);
+}
+
+/* After a power cut the next epoch may have been somebody's: the abort is above all of them, and
+ * its client goes on when it says who it is. */
+static void test_timeout_after_a_power_cut(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    init(t, "x");
+    add(t, "x", 1000, 0, "t", 0);
+    trace_power_cut(t, t->log.size);
+    buf_clear(&t->lines);
+    wait_ms(t, 70000);
+    markers_done(t);
+    end(t, "x", 1000, 0, false);
+    end(t, "x", 1000, 1, false);
+    init_as(t, "x", 1000, 1);
+    init_as(t, "x", 1000, 0);
+    init(t, "x");
+    expect(t, "markers x abort 1000/32767 epoch 6 v2 t-0\n"
+              "end PRODUCER_FENCED\nend PRODUCER_FENCED\ninit PRODUCER_FENCED\n"
+              "init 1001/0\ninit 1001/1\n");
     trace_free(t);
 }
 
@@ -242,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_timeout_in_version_1),
         cmocka_unit_test(test_timeout_at_the_last_epoch),
+        cmocka_unit_test(test_timeout_after_a_power_cut),
         cmocka_unit_test(test_who_is_not_timed_out),
         cmocka_unit_test(test_timeout_not_written),
         cmocka_unit_test(test_timeout_after_a_restart),

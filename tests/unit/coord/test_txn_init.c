@@ -229,6 +229,85 @@ static void test_exhausted_while_open(void **state)
     trace_free(t);
 }
 
+/* A power cut took the record of an epoch. Nobody gets one of that producer id again; the new one
+ * is trusted, also after later starts. */
+static void test_after_a_power_cut(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    init(t, "x");
+    size_t size = t->log.size;
+    init(t, "x");
+    trace_power_cut(t, size);
+    describe(t, "x");
+    t->no_producer_ids = true;
+    init(t, "x");
+    t->no_producer_ids = false;
+    init(t, "x");
+    init(t, "x");
+    init_as(t, "x", 1000, 1);
+    init_as(t, "x", 1000, 0);
+    expect(t, "init 1000/0\ninit 1000/1\nx Empty 1000/0 timeout 60000 start -1\n"
+              "init wants an id\ninit 1001/0\ninit 1001/1\n"
+              "init PRODUCER_FENCED\ninit PRODUCER_FENCED\n");
+    trace_restart(t);
+    init(t, "x");
+    trace_power_cut(t, t->log.size);
+    init(t, "x");
+    init(t, "new");
+    init(t, "new");
+    expect(t, "init 1001/2\ninit 1002/0\ninit 1003/0\ninit 1003/1\n");
+    trace_free(t);
+}
+
+/* The producer that lived through it says who it is (KIP-360): with the epoch that the records know
+ * it goes on, and asks again when it did not hear; with one that they lost it is fenced. */
+static void test_identity_after_a_power_cut(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    init(t, "x");
+    trace_power_cut(t, t->log.size);
+    init_as(t, "x", 1000, 1);
+    init_as(t, "x", 1000, 0);
+    init_as(t, "x", 1000, 0);
+    init_as(t, "x", 1001, 0);
+    init_as(t, "x", 1000, 0);
+    expect(t, "init 1000/0\ninit PRODUCER_FENCED\ninit 1001/0\ninit 1001/0\ninit 1001/1\n"
+              "init PRODUCER_FENCED\n");
+    trace_free(t);
+}
+
+/* An open transaction is aborted above all epochs that there may have been, also for a producer
+ * that does not get a new producer id with the abort. */
+static void test_open_in_a_power_cut(void **state)
+{
+    (void)state;
+    struct trace *t = trace_new();
+    init(t, "x");
+    add(t, "x", 1000, 0, "t", 1);
+    trace_power_cut(t, t->log.size);
+    init(t, "x");
+    markers_done(t);
+    init_as(t, "x", 1000, 1);
+    init_as(t, "x", 1000, 0); /* it was its own, and nobody came since */
+    init(t, "x");
+    expect(t, "init 1000/0\nadd NONE\nmarkers x abort 1000/32767 epoch 6 v2 t-1\n"
+              "init CONCURRENT_TRANSACTIONS\ninit PRODUCER_FENCED\ninit 1001/0\ninit 1001/1\n");
+    t->config.transaction_version = 1;
+    init(t, "y");
+    add_version(t, "y", 1002, 0, "t", 1, 3, false);
+    trace_power_cut(t, t->log.size);
+    init(t, "y");
+    markers_done(t);
+    trace_restart(t);
+    init_as(t, "y", 1002, 0);
+    init(t, "y");
+    expect(t, "init 1002/0\nadd NONE\nmarkers y abort 1002/32767 epoch 7 v0 t-1\n"
+              "init CONCURRENT_TRANSACTIONS\ninit PRODUCER_FENCED\ninit 1003/0\n");
+    trace_free(t);
+}
+
 static void test_other_states_of_the_shard(void **state)
 {
     (void)state;
@@ -257,6 +336,9 @@ int main(void)
         cmocka_unit_test(test_own_abort_is_a_bump),
         cmocka_unit_test(test_exhausted),
         cmocka_unit_test(test_exhausted_while_open),
+        cmocka_unit_test(test_after_a_power_cut),
+        cmocka_unit_test(test_identity_after_a_power_cut),
+        cmocka_unit_test(test_open_in_a_power_cut),
         cmocka_unit_test(test_other_states_of_the_shard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,20 @@ static inline struct trace *trace_new(void)
     return t;
 }
 
+/* The machine loses power, and with it the records from byte `size` of the log on. */
+static inline void trace_power_cut(struct trace *t, size_t size)
+{
+    t->log.size = size;
+    struct batch_iter batches = batch_iter_of(buf_slice(&t->log));
+    struct batch_info info;
+    t->log_end = 0;
+    while (batch_iter_next(&batches, &info))
+        t->log_end = batch_offset_next(info.data);
+    t->acknowledged = t->log_end;
+    t->config.producer_id_trusted = t->producer_id_next;
+    trace_restart(t);
+}
+
 /* The executor has written the markers that wait. */
 static inline void markers_done(struct trace *t)
 {

@@ -14,6 +14,7 @@ struct dirs_fixture {
     struct log_dirs_options options;
     char paths[2][128];
     const char *path_list[2];
+    int64_t producer_id_next;
     struct log_dirs_load load;
     struct log_dirs_stop stop;
     int done; /* atomic */
@@ -67,8 +68,10 @@ static inline void dirs_open_as(struct dirs_fixture *x, enum err expected)
     if (err)
         print_message("%s\n", text);
     assert_int_equal(err, ERR_NONE);
-    x->load = (struct log_dirs_load){
-        .default_config = x->f->options.config, .done = dirs_loaded, .context = x};
+    x->load = (struct log_dirs_load){.default_config = x->f->options.config,
+                                     .producer_id_next = x->producer_id_next,
+                                     .done = dirs_loaded,
+                                     .context = x};
     x->load.default_config.file_delete_delay_ms = 0;
     log_dirs_load(x->dirs, x->loop, &x->load);
     dirs_wait(x);

@@ -188,6 +188,11 @@ static inline int faulty_processors(struct io *io)
     return io_processors(faulty_of(io)->inner);
 }
 
+static inline enum err faulty_boot_id(struct io *io, char ret_id[IO_BOOT_ID_SIZE])
+{
+    return io_boot_id(faulty_of(io)->inner, ret_id);
+}
+
 /* `kinds` are counted and may fail; nothing does until fail_at is set. */
 static inline void faulty_init(struct faulty *faulty, struct io *inner, unsigned kinds,
                                enum err err)
@@ -217,6 +222,7 @@ static inline void faulty_init(struct faulty *faulty, struct io *inner, unsigned
         .error_text = faulty_error_text,
         .submit = faulty_submit,
         .processors = faulty_processors,
+        .boot_id = faulty_boot_id,
     };
     *faulty =
         (struct faulty){.io = {&ops}, .inner = inner, .kinds = kinds, .fail_at = -1, .err = err};
