@@ -214,10 +214,12 @@ static int run_many(const struct options *o, const char *program)
             if (slots[i].pid != pid)
                 continue;
             bool twice = slots[i].seed % 10 == 0;
-            if (end(&slots[i], status, twice, program, &failures)) {
-                busy--;
-                through++;
-            }
+            if (!end(&slots[i], status, twice, program, &failures))
+                continue;
+            busy--;
+            if (++through % 500 == 0 && through < o->seeds)
+                printf("%lld of %lld seeds, %d failed\n", (long long)through, (long long)o->seeds,
+                       failures);
         }
         fflush(stdout);
     }

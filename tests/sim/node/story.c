@@ -43,9 +43,11 @@ void world_say(const char *format, ...)
 
 bool world_watches(const char *topic, int32_t partition)
 {
+    if (!current->watch)
+        return false;
     char name[64];
     snprintf(name, sizeof name, "%s-%d", topic, partition);
-    return current->watch && !strcmp(name, current->watch);
+    return !strcmp(name, current->watch);
 }
 
 static void draw_settings(struct world *world)
