@@ -216,11 +216,18 @@ enum err partition_copy_prepare(struct partition *partition, struct log *future,
 /* True when what `future` has is the beginning of what the partition's log has, as far as leader
  * epochs tell: for one that a start found. */
 bool partition_copy_agrees(struct partition *partition, struct log *future);
-/* Copies the rest and puts `future` in the place of the log; *ret_replaced is the old one
- * (log_dirs_discard). Blocks the partition for a moment: names, and with flush.messages=1 the last
- * bytes, are made durable under its lock. ERR_AGAIN when too much is missing for that. */
+/* Copies the rest and puts `future`, which `lock` covers, in the place of the log; *ret_replaced is
+ * the old one. ERR_AGAIN when too much is missing for that. Waits for the disk with no lock held,
+ * as the next one does. */
 enum err partition_replace_log(struct partition *partition, struct log_dirs *dirs,
-                               struct log *future, struct log **ret_replaced);
+                               struct log *future, struct lock *lock, struct log **ret_replaced);
+/* Makes that final: `log`, the future that was, gets its name in `dir`. Until then no flush of it
+ * counts. Then log_dirs_discard. ERR_IO: a folder failed, and it is over; if that was the old one's
+ * the log counts as failed, too, as nobody knows what a start would find. Other errors: again. */
+enum err partition_settle_log(struct partition *partition, struct log *log, struct log_dir *dir,
+                              const struct log *replaced);
+/* Nobody tries any more; the next start does. */
+void partition_settle_never(struct partition *partition, const struct log *log);
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 

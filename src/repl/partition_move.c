@@ -1,9 +1,18 @@
 /* A partition whose replica moves to another folder: its future log, and the moment when that takes
  * the place of the log. Called by the copier (repl/replica_moves), on workers.
  *
- * Locks: the partition, then the future. The last step holds both while the last bytes are copied
- * and two folders are renamed and synced: nothing can be appended in between, and no crash can show
- * a state that never was. */
+ * Locks: the partition, then the future. Nothing is synced with one of them held. The future takes
+ * the place in these steps, on the disk in the order that store/log_future.c explains:
+ *
+ *   hold    the rest is copied; flushes of the log wait, so that what is durable stays as it is
+ *   flush   the future is made as durable                                          (no lock)
+ *   swap    what came since is copied, the old folder gets its -delete name, and the partition has
+ *           the future for its log; flushes of that wait
+ *   settle  the old name is synced (no lock), the new folder gets its name, flushes go on, and that
+ *           name is synced (no lock)
+ *
+ * A power cut before the first sync may bring back the old log: it has all that anybody was told is
+ * durable. */
 #include "base/ensure.h"
 #include "repl/partition_internal.h"
 #include "store/log_copy.h"
@@ -106,29 +115,80 @@ static enum err copy_rest(struct log *log, struct log *future)
     return err;
 }
 
-/* What is durable in the old log must be in the new one before that counts. */
-static enum err flush_rest(const struct log *log, struct log *future)
+/* As far as a move may go on with both locks held: the future has all that the log has. */
+static enum err catch_up(struct partition *partition, struct log *future)
 {
-    enum err err = ERR_NONE;
-    struct log_flush flush;
-    while (!err && log_recovery_point(future) < log_recovery_point(log) &&
-           log_flush_prepare(future, &flush)) {
-        log_flush_run(&flush);
-        err = log_flush_finish(future, &flush);
-    }
+    enum err err = check(partition, future);
+    if (!err && (log_failed(partition->log) || log_failed(future)))
+        err = ERR_KAFKA_STORAGE_ERROR;
+    if (!err)
+        err = copy_rest(partition->log, future);
+    if (!err && log_end(future) != log_end(partition->log)) /* it was truncated */
+        err = ERR_AGAIN;
     return err;
+}
+
+/* From here on nothing more of the log becomes durable, until it is replaced, or let go. */
+static enum err hold(struct partition *partition, struct log *future, struct log **ret_log)
+{
+    lock_take(&partition->lock);
+    enum err err = check(partition, future);
+    if (!err) {
+        lock_take(partition->future_lock);
+        err = catch_up(partition, future);
+        lock_release(partition->future_lock);
+    }
+    if (!err) {
+        *ret_log = partition->log;
+        log_flush_hold(partition->log, true);
+    }
+    lock_release(&partition->lock);
+    return err;
+}
+
+/* Lock held. */
+static void go_on_flushing(struct partition *partition)
+{
+    log_flush_hold(partition->log, false);
+    if (log_flush_due(partition->log))
+        partition_flush(partition);
+}
+
+static void let_go(struct partition *partition, const struct log *log)
+{
+    lock_take(&partition->lock);
+    if (partition->log == log)
+        go_on_flushing(partition);
+    lock_release(&partition->lock);
+}
+
+/* What is durable in the old log must be in the new one before that counts. */
+static enum err flush(struct log *future, struct lock *lock)
+{
+    for (;;) {
+        struct log_flush work;
+        lock_take(lock);
+        bool any = log_recovery_point(future) < log_end(future) && log_flush_prepare(future, &work);
+        lock_release(lock);
+        if (!any)
+            return ERR_NONE;
+        log_flush_run(&work);
+        lock_take(lock);
+        enum err err = log_flush_finish(future, &work);
+        lock_release(lock);
+        if (err)
+            return err;
+    }
 }
 
 /* Both locks held. */
 static enum err replace(struct partition *partition, struct log_dirs *dirs, struct log *future)
 {
-    enum err err = check(partition, future);
+    enum err err = catch_up(partition, future);
+    if (!err && log_recovery_point(future) < log_durable_end(partition->log))
+        err = ERR_AGAIN;
     if (!err)
-        err = copy_rest(partition->log, future);
-    if (!err)
-        err = flush_rest(partition->log, future);
-    if (!err)
-        err = log_dirs_replace(dirs, partition->topic, partition->log, future);
+        err = log_dirs_replace_begin(dirs, partition->topic, partition->log, future);
     if (err)
         return err;
     log_copy_take_over(future, partition->log);
@@ -137,18 +197,17 @@ static enum err replace(struct partition *partition, struct log_dirs *dirs, stru
     partition->log = future;
     partition->future = NULL;
     partition->flush_stale = partition->flushing;
-    if (log_flush_due(future))
-        partition_flush(partition);
     return ERR_NONE;
 }
 
-enum err partition_replace_log(struct partition *partition, struct log_dirs *dirs,
-                               struct log *future, struct log **ret_replaced)
+static enum err swap(struct partition *partition, struct log_dirs *dirs, struct log *future,
+                     const struct log *log)
 {
     lock_take(&partition->lock);
-    struct log *log = partition->log;
     struct lock *future_lock = partition->future_lock;
     enum err err = check(partition, future);
+    if (!err && partition->log != log)
+        err = ERR_CLOSED;
     if (!err) {
         lock_take(future_lock);
         err = replace(partition, dirs, future);
@@ -157,9 +216,58 @@ enum err partition_replace_log(struct partition *partition, struct log_dirs *dir
     if (!err)
         partition->future_lock = NULL;
     lock_release(&partition->lock);
-    if (!err)
-        log_reattached(future);
-    if (!err)
-        *ret_replaced = log;
     return err;
+}
+
+enum err partition_replace_log(struct partition *partition, struct log_dirs *dirs,
+                               struct log *future, struct lock *lock, struct log **ret_replaced)
+{
+    struct log *log;
+    enum err err = hold(partition, future, &log);
+    if (err)
+        return err;
+    err = flush(future, lock);
+    if (!err)
+        err = swap(partition, dirs, future, log);
+    if (err) {
+        let_go(partition, log);
+        return err;
+    }
+    log_reattached(future);
+    *ret_replaced = log;
+    return ERR_NONE;
+}
+
+/* Lock held: it has the log still, which may be gone otherwise. */
+static enum err settle(struct partition *partition, struct log *log, enum err synced)
+{
+    if (partition->log != log)
+        return ERR_NONE;
+    if (synced == ERR_IO)
+        log_fail(log);
+    if (synced)
+        return synced;
+    enum err err = log_dirs_replace_end(log);
+    go_on_flushing(partition);
+    return err;
+}
+
+enum err partition_settle_log(struct partition *partition, struct log *log, struct log_dir *dir,
+                              const struct log *replaced)
+{
+    struct list woken;
+    list_init(&woken);
+    enum err synced = log_dir_sync(log_dir_of(replaced));
+    lock_take(&partition->lock);
+    enum err err = settle(partition, log, synced);
+    if (synced == ERR_IO)
+        watch_all(&partition->watches, &woken); /* nobody is told that this became durable */
+    lock_release(&partition->lock);
+    parked_post(&woken);
+    return err ? err : log_dir_sync(dir);
+}
+
+void partition_settle_never(struct partition *partition, const struct log *log)
+{
+    let_go(partition, log);
 }

@@ -56,7 +56,7 @@ struct replica_move {
     enum err err;
     size_t copied;
     bool caught_up;
-    struct log *replaced;
+    struct log *replaced; /* the partition has `future` for its log, which is to be settled */
 };
 
 /* ---- a turn: on a worker ----------------------------------------------------------------------
@@ -124,17 +124,9 @@ static enum err flush(struct replica_move *move)
     }
 }
 
-/* The checkpoints come first: the log start must not be forgotten in the new folder. */
-static enum err replace(struct replica_move *move)
+static enum err settle(struct replica_move *move)
 {
-    enum err err = log_dir_checkpoint(move->to);
-    if (!err)
-        err = partition_replace_log(move->partition, move->moves->options.dirs, move->future,
-                                    &move->replaced);
-    if (err == ERR_AGAIN) {
-        move->caught_up = false;
-        return ERR_NONE;
-    }
+    enum err err = partition_settle_log(move->partition, move->future, move->to, move->replaced);
     if (err)
         return err;
     log_dir_checkpoint(move->to);
@@ -142,9 +134,27 @@ static enum err replace(struct replica_move *move)
     return ERR_NONE;
 }
 
+/* The checkpoints come first: the log start must not be forgotten in the new folder. */
+static enum err replace(struct replica_move *move)
+{
+    enum err err = log_dir_checkpoint(move->to);
+    if (!err)
+        err = partition_replace_log(move->partition, move->moves->options.dirs, move->future,
+                                    &move->lock, &move->replaced);
+    if (err == ERR_AGAIN) {
+        move->caught_up = false;
+        return ERR_NONE;
+    }
+    return err ? err : settle(move);
+}
+
 static void run_turn(struct io_job *job)
 {
     struct replica_move *move = LIST_ITEM(job, struct replica_move, job);
+    if (move->replaced) {
+        move->err = settle(move);
+        return;
+    }
     enum err err = copy_piece(move);
     if (!err && move->caught_up)
         err = flush(move);
@@ -195,6 +205,13 @@ static void take_back_assignment(struct replica_move *move)
 static void end_cancelled(struct replica_move *move)
 {
     struct replica_moves *moves = move->moves;
+    if (move->replaced) {
+        partition_settle_never(move->partition, move->future);
+        log_dirs_discard(moves->options.dirs, move->replaced, false);
+        free_move(move);
+        start_some(moves);
+        return;
+    }
     log_detach(move->future);
     if (!move->keep) {
         take_back_assignment(move);
@@ -227,10 +244,15 @@ static void cancel(struct replica_move *move, bool keep)
 static void finish(struct replica_move *move)
 {
     struct replica_moves *moves = move->moves;
-    diag(DIAG_STORE, DIAG_INFO, "%.*s-%d has moved from %s to %s",
-         SLICE_FMT(move->partition->topic), move->partition->index,
-         log_dir_path(log_dir_of(move->replaced)), log_dir_path(move->to));
-    log_dirs_discard(moves->options.dirs, move->replaced);
+    if (move->err)
+        diag(DIAG_STORE, DIAG_WARN, "the move of %.*s-%d from %s to %s ended as a folder failed",
+             SLICE_FMT(move->partition->topic), move->partition->index,
+             log_dir_path(log_dir_of(move->replaced)), log_dir_path(move->to));
+    else
+        diag(DIAG_STORE, DIAG_INFO, "%.*s-%d has moved from %s to %s",
+             SLICE_FMT(move->partition->topic), move->partition->index,
+             log_dir_path(log_dir_of(move->replaced)), log_dir_path(move->to));
+    log_dirs_discard(moves->options.dirs, move->replaced, !move->err);
     if (move->partition->move == move)
         move->partition->move = NULL;
     give_slot_back(move);
@@ -385,10 +407,15 @@ static void retry_later(struct replica_move *move)
     start_some(moves);
 }
 
+static bool may_pass(enum err err)
+{
+    return err == ERR_DISK_FULL || err == ERR_TOO_MANY_FILES || err == ERR_NO_MEMORY;
+}
+
 static void turn_failed(struct replica_move *move)
 {
     enum err err = move->err;
-    bool passes = err == ERR_DISK_FULL || err == ERR_TOO_MANY_FILES || err == ERR_NO_MEMORY;
+    bool passes = may_pass(err);
     if (!passes || !move->told)
         diag(DIAG_STORE, DIAG_WARN, "%.*s-%d %s to %s: %s", SLICE_FMT(move->partition->topic),
              move->partition->index, passes ? "waits on its move" : "is not moved",
@@ -408,7 +435,7 @@ static void turn_done(struct io_job *job)
     struct replica_moves *moves = move->moves;
     move->busy = false;
     charge(moves, move->copied);
-    if (move->replaced)
+    if (move->replaced && !may_pass(move->err))
         finish(move);
     else if (move->cancelled)
         end_cancelled(move);
@@ -514,6 +541,8 @@ static enum err move_to(struct replica_moves *moves, struct partition *partition
     struct replica_move *move = partition->move;
     if (move && move->to == dir)
         return ERR_NONE;
+    if (move && !move->busy && move->replaced) /* waits for the old folder's disk to have room */
+        return ERR_KAFKA_STORAGE_ERROR;
     if (move)
         cancel(move, false);
     struct log_dir *now;

@@ -233,7 +233,7 @@ void publish_promote_futures(struct api_context *context, const struct meta_imag
             continue;
         diag(DIAG_SERVER, DIAG_WARN, "%s takes the place of %.*s-%d, which is in no other folder",
              log_path(log), SLICE_FMT(topic->name), log_partition(log));
-        enum err err = log_dirs_replace(context->log_dirs, topic->name, NULL, log);
+        enum err err = log_dirs_promote(context->log_dirs, topic->name, log);
         if (err)
             diag(DIAG_SERVER, DIAG_ERROR, "it could not be renamed: %s", err_name(err));
     }

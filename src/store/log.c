@@ -156,6 +156,7 @@ enum err log_close(struct log *log, bool sync)
     ENSURE(!log->closed);
     if (log_failed(log))
         return ERR_KAFKA_STORAGE_ERROR;
+    log->flush_held = false; /* nobody hears of what gets durable now */
     enum err err = ERR_NONE;
     for (uint32_t i = 0; i < log->segment_count && !err; i++) {
         struct segment *segment = log->segments[i];
@@ -256,6 +257,11 @@ enum err log_set_topic_id(struct log *log, const struct uuid *id)
 bool log_failed(const struct log *log)
 {
     return log->failed || (log->dir && !log_dir_online(log->dir));
+}
+
+void log_fail(struct log *log)
+{
+    log->failed = true;
 }
 
 enum err log_check(struct log *log, enum err err, const char *what)

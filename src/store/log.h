@@ -130,6 +130,8 @@ enum err log_set_topic_id(struct log *log, const struct uuid *id);
 
 /* True once an I/O error took the log's folder offline. */
 bool log_failed(const struct log *log);
+/* This log alone counts as failed from now on. */
+void log_fail(struct log *log);
 
 /* ---- where it stands (cheap) ---------------------------------------------------------------- */
 
@@ -331,9 +333,12 @@ struct log_flush {
     int64_t offset_end; /* flushed up to here when run succeeds */
     enum err err;       /* result of run */
 };
-/* False: nothing to flush (no object to finish). Several may be under way at once. */
+/* False: nothing to flush (no object to finish), or it is held. Several may be under way at once.
+ */
 bool log_flush_prepare(struct log *log, struct log_flush *flush);
 void log_flush_run(struct log_flush *flush); /* any thread, no lock */
+/* No flush is prepared while it is held: what is durable does not grow, but for one under way. */
+void log_flush_hold(struct log *log, bool hold);
 /* The recovery point moves on success; failure takes the folder offline. Returns flush->err.
  * `log` NULL: only ends the object (the log is gone). */
 enum err log_flush_finish(struct log *log, struct log_flush *flush);

@@ -140,16 +140,27 @@ enum err log_dirs_create_future(struct log_dirs *dirs, struct log_dir *dir, stru
                                 int32_t partition, const struct uuid *topic_id,
                                 const struct log_config *config, int64_t base,
                                 struct log **ret_future);
-/* The future takes the name of `current`, a log of `topic`, whose folder becomes a -delete one; the
- * disk is told of both names, in this order, so that no crash leaves two of the same name or none.
- * With the locks of both logs held; `current` NULL: a start found only the future, which is not
- * attached. On success `current` is in no table any more and goes with log_dirs_discard; on failure
- * all is as before, or a folder went offline. */
-enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log *current,
-                          struct log *future);
-/* Detaches and frees a log that was replaced; its files are removed file.delete.delay.ms later. No
- * lock held. */
-void log_dirs_discard(struct log_dirs *dirs, struct log *log);
+/* The future takes the place of `current`, a log of `topic`, so that no crash leaves two of the
+ * same name or none. In this order; only the first and the last take the locks of the logs, and
+ * only the others wait for a disk: log_dirs_replace_begin  the folder of `current` becomes a
+ * -delete one, and `future` is the log of the table; both locks held. On failure all is as before.
+ * The flushes of `future` wait from now on log_dir_sync            of the folder that `current` is
+ * in log_dirs_replace_end    `log`, the future that was, gets its name, and may be flushed. Again
+ *                           when it failed
+ *   log_dir_sync            of the folder that it is in
+ *   log_dirs_discard        frees `current` */
+enum err log_dirs_replace_begin(struct log_dirs *dirs, struct slice topic, struct log *current,
+                                struct log *future);
+enum err log_dirs_replace_end(struct log *log);
+/* Makes the names in the folder durable. No lock held. ERR_IO also when it is offline. */
+enum err log_dir_sync(struct log_dir *dir);
+/* Detaches and frees a log that was replaced. Its files are removed file.delete.delay.ms later, or,
+ * unless it is known that the name of its folder is durable (`settled`), by the next start. No lock
+ * held. */
+void log_dirs_discard(struct log_dirs *dirs, struct log *log, bool settled);
+/* The future, which a start found without a log of `topic`, becomes that. It is not attached; no
+ * lock held. On failure it is as before, or the folder went offline. */
+enum err log_dirs_promote(struct log_dirs *dirs, struct slice topic, struct log *future);
 /* Writes the folder's checkpoints now. No lock held. */
 enum err log_dir_checkpoint(struct log_dir *dir);
 

@@ -100,9 +100,14 @@ bool log_flush_pending(const struct log *log)
     return log->recovery_point < log->end || epochs_wait(log) || indexes_wait(log);
 }
 
+void log_flush_hold(struct log *log, bool hold)
+{
+    log->flush_held = hold;
+}
+
 bool log_flush_prepare(struct log *log, struct log_flush *flush)
 {
-    if (log_failed(log) || log->closed)
+    if (log_failed(log) || log->closed || log->flush_held)
         return false;
     if (!log_flush_pending(log))
         return false;

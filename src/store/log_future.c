@@ -3,7 +3,17 @@
  * (LogManager.replaceCurrentWithFutureLog), with two differences on purpose: the old folder gets
  * its -delete name first, and the disk hears of that before the new one gets its name. So a crash
  * never leaves two folders of one partition, which would stop the next start; what it may leave, a
- * future alone, is put in place by the next start. */
+ * future alone, is put in place by the next start.
+ *
+ *     old folder      new folder   a crash leaves
+ *     T-0             T-0.X-future both: the next start goes on copying
+ *     T-0.Y-delete    T-0.X-future that; after a power cut perhaps the line before
+ *     ... synced      T-0.X-future that: the future is put in place
+ *     ... synced      T-0          that; after a power cut perhaps the line before
+ *
+ * The syncs are done with no lock held, and appends go to the new log from the first name on. Until
+ * the old folder's is synced no flush of the new log counts (flush_held): a power cut may bring
+ * the old log back, which must have all that was acknowledged as durable. */
 #include "store/log_dirs_internal.h"
 
 #include "base/ensure.h"
@@ -59,19 +69,12 @@ enum err log_dirs_create_future(struct log_dirs *dirs, struct log_dir *dir, stru
 /* ---- taking the place -------------------------------------------------------------------------
  */
 
-/* Renames the folder of a log and makes that durable. A name that the disk may not keep counts as
- * one that failed. */
-static enum err rename_folder(struct log *log, const char *to)
+static char *final_path(const struct log *future, struct slice topic)
 {
-    char *from = mem_strdup(log->path->text);
-    enum err err = log_path_rename(log->path, log->io, to);
-    if (!err) {
-        err = io_sync_dir(log->io, log->dir->path);
-        if (err)
-            log_path_rename(log->path, log->io, from);
-    }
-    mem_free(from);
-    return log_check(log, err, "rename partition");
+    char *name = mem_printf("%.*s-%d", SLICE_FMT(topic), future->partition);
+    char *path = log_dir_file(future->dir, name);
+    mem_free(name);
+    return path;
 }
 
 static enum err set_aside(struct log *current)
@@ -83,20 +86,13 @@ static enum err set_aside(struct log *current)
              err_name(err));
     char *path =
         log_dir_suffixed_path(current->dir, log_topic(current), current->partition, "-delete");
-    err = rename_folder(current, path);
+    err = log_path_rename(current->path, current->io, path);
     mem_free(path);
-    return err;
+    return log_check(current, err, "rename partition");
 }
 
-static void put_back(struct log *current, const char *path)
-{
-    if (log_path_rename(current->path, current->io, path))
-        log_check(current, ERR_IO, "rename partition");
-}
-
-/* The names are as they should be: so is the table. */
-static void replace_in_table(struct log_dirs *dirs, struct slice topic, char *name,
-                             struct log *current, struct log *future)
+static void replace_in_table(struct log_dirs *dirs, struct slice topic, struct log *current,
+                             struct log *future)
 {
     lock_take(&dirs->table_lock);
     if (current) {
@@ -106,7 +102,7 @@ static void replace_in_table(struct log_dirs *dirs, struct slice topic, char *na
     }
     ENSURE(map_remove(&dirs->logs, slice_str(future->name)) == future);
     mem_free(future->name);
-    future->name = name;
+    future->name = mem_printf("%.*s-%d", SLICE_FMT(topic), future->partition);
     future->future = false;
     /* A start knows it from the folder's name only, where a long one is cut. */
     mem_free(future->topic);
@@ -115,48 +111,56 @@ static void replace_in_table(struct log_dirs *dirs, struct slice topic, char *na
     lock_release(&dirs->table_lock);
 }
 
-static enum err replace(struct log_dirs *dirs, struct slice topic, struct log *current,
-                        struct log *future)
+enum err log_dirs_replace_begin(struct log_dirs *dirs, struct slice topic, struct log *current,
+                                struct log *future)
 {
     ENSURE(future->future);
-    char *name = mem_printf("%.*s-%d", SLICE_FMT(topic), future->partition);
-    char *path = log_dir_file(future->dir, name);
-    char *before = current ? mem_strdup(current->path->text) : NULL;
-    enum err err = current ? set_aside(current) : ERR_NONE;
-    if (!err) {
-        err = rename_folder(future, path);
-        if (err && current)
-            put_back(current, before);
-    }
-    mem_free(before);
-    mem_free(path);
+    enum err err = set_aside(current);
     if (err)
-        mem_free(name);
-    else
-        replace_in_table(dirs, topic, name, current, future);
-    return err;
+        return err;
+    future->flush_held = true;
+    replace_in_table(dirs, topic, current, future);
+    return ERR_NONE;
 }
 
-enum err log_dirs_replace(struct log_dirs *dirs, struct slice topic, struct log *current,
-                          struct log *future)
+enum err log_dir_sync(struct log_dir *dir)
 {
-    if (current)
-        return replace(dirs, topic, current, future);
-    ENSURE(!future->lock);
-    lock_take(&future->own_lock);
-    enum err err = replace(dirs, topic, NULL, future);
-    lock_release(&future->own_lock);
-    return err;
+    if (!log_dir_online(dir))
+        return ERR_IO;
+    return log_dir_check(dir, io_sync_dir(dir->dirs->io, dir->path), "sync names");
 }
 
-void log_dirs_discard(struct log_dirs *dirs, struct log *log)
+enum err log_dirs_replace_end(struct log *log)
+{
+    log->flush_held = false;
+    char *path = final_path(log, log_topic(log));
+    enum err err = log_path_rename(log->path, log->io, path);
+    mem_free(path);
+    return log_check(log, err, "rename partition");
+}
+
+enum err log_dirs_promote(struct log_dirs *dirs, struct slice topic, struct log *future)
+{
+    ENSURE(future->future && !future->lock);
+    char *path = final_path(future, topic);
+    lock_take(&future->own_lock);
+    enum err err = log_path_rename(future->path, future->io, path);
+    if (!err)
+        replace_in_table(dirs, topic, NULL, future);
+    lock_release(&future->own_lock);
+    mem_free(path);
+    log_check(future, err, "rename partition");
+    return err ? err : log_dir_sync(future->dir);
+}
+
+void log_dirs_discard(struct log_dirs *dirs, struct log *log, bool settled)
 {
     log_detach(log);
     lock_take(&dirs->table_lock);
     log_walk_await(dirs, log);
     log_dir_forget(log->dir, log); /* who was in it may have marked it again */
     lock_release(&dirs->table_lock);
-    if (log_dir_online(log->dir))
+    if (settled && log_dir_online(log->dir))
         log_dir_delete_folder_later(log->dir, log->path->text, log->config.file_delete_delay_ms);
     log_free(log);
 }

@@ -33,6 +33,7 @@ struct log {
     char *topic;
     int32_t partition;
     bool failed, closed;
+    bool flush_held; /* see log_flush_hold */
     bool future; /* being filled to take the place of the log in another folder (log_future.c) */
     uint32_t truncations; /* so far; copies begin again, flushes under way do not count */
     bool has_topic_id;

@@ -12,9 +12,12 @@ struct moves_fixture {
     struct topic_config config;
 };
 
-static inline void moves_start(struct moves_fixture *f, void **state)
+/* `io`: of the folders; NULL: the fixture's. */
+static inline void moves_start_on(struct moves_fixture *f, void **state, struct io *io)
 {
     dirs_begin(&f->x, *state, 2);
+    if (io)
+        f->x.options.io = io;
     dirs_open(&f->x);
     struct log *log = dirs_create(&f->x, "t", 0);
     struct uuid id;
@@ -25,6 +28,11 @@ static inline void moves_start(struct moves_fixture *f, void **state)
     struct partition_state led = {
         .leader_id = 1, .leading = true, .leader_epoch = 3, .isr_count = 1};
     assert_int_equal(partition_set_state(f->partition, &led), ERR_NONE);
+}
+
+static inline void moves_start(struct moves_fixture *f, void **state)
+{
+    moves_start_on(f, state, NULL);
 }
 
 static inline void moves_end(struct moves_fixture *f)

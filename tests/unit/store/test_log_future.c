@@ -58,12 +58,21 @@ static void takes_the_place(void **state)
     assert_int_equal(count_names(&x, 1, "-future"), 1);
     fill(log, future);
     log_copy_take_over(future, log);
-    assert_int_equal(log_dirs_replace(x.dirs, SLICE_LIT("t"), log, future), ERR_NONE);
+    assert_int_equal(log_dirs_replace_begin(x.dirs, SLICE_LIT("t"), log, future), ERR_NONE);
+    assert_ptr_equal(log_dirs_get(x.dirs, SLICE_LIT("t"), 0), future);
+    assert_int_equal(count_names(&x, 0, "-delete"), 1);
+    assert_int_equal(count_names(&x, 1, "-future"),
+                     1); /* the disk does not know of the other yet */
+    struct log_flush flush;
+    assert_false(log_flush_prepare(future, &flush));
+    assert_int_equal(log_dir_sync(log_dir_of(log)), ERR_NONE);
+    assert_int_equal(log_dirs_replace_end(future), ERR_NONE);
+    assert_int_equal(log_dir_sync(log_dir_of(future)), ERR_NONE);
     assert_ptr_equal(log_dirs_get(x.dirs, SLICE_LIT("t"), 0), future);
     assert_false(log_is_future(future));
     assert_int_equal(count_names(&x, 0, "-delete"), 1);
     assert_int_equal(count_names(&x, 1, "t-0"), 0); /* its name is no longer than that */
-    log_dirs_discard(x.dirs, log);
+    log_dirs_discard(x.dirs, log, true);
     dirs_append(&x, future, 1);
     log_dirs_run_now(x.dirs, 0);
     assert_int_equal(count_names(&x, 0, "-delete"), 0);
@@ -105,7 +114,7 @@ static void a_start_finds_it(void **state)
     struct uuid id;
     assert_true(log_topic_id(future, &id) && uuid_eq(&id, &ID));
     assert_int_equal(log_dirs_delete(x.dirs, log, false), ERR_NONE);
-    assert_int_equal(log_dirs_replace(x.dirs, SLICE_LIT("t"), NULL, future), ERR_NONE);
+    assert_int_equal(log_dirs_promote(x.dirs, SLICE_LIT("t"), future), ERR_NONE);
     assert_ptr_equal(log_dirs_get(x.dirs, SLICE_LIT("t"), 0), future);
     dirs_end(&x);
 }
@@ -141,7 +150,7 @@ static void long_names(void **state)
     future = NULL;
     log_dirs_each(x.dirs, find_future, &future);
     assert_non_null(future);
-    assert_int_equal(log_dirs_replace(x.dirs, slice_str(topic), NULL, future), ERR_NONE);
+    assert_int_equal(log_dirs_promote(x.dirs, slice_str(topic), future), ERR_NONE);
     assert_ptr_equal(log_dirs_get(x.dirs, slice_str(topic), 12), future);
     assert_slice_eq(log_topic(future), topic);
     dirs_end(&x);
