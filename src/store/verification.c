@@ -1,6 +1,7 @@
 /* Verification entries of one log, as Kafka's VerificationStateEntry and the part of its
  * ProducerStateManager that keeps them. Entries are few and short-lived: an append or a marker of
- * the producer ends one, and those that were never followed by either expire with the producers.
+ * the producer ends one, and those that were never followed by either expire with the producers, or
+ * give way to newer ones (Kafka lets them be as many as come).
  *
  * The lowest sequence seen is kept because batches of one producer are verified one by one: should
  * the first of them fail and be sent again, a later one must not be the first in the log. Under the
@@ -38,6 +39,44 @@ static int64_t next_guard(struct verifications *all)
     return all->guard_last;
 }
 
+/* ---- by age -----------------------------------------------------------------------------------
+ */
+
+static void link_newest(struct verifications *all, struct verification *entry)
+{
+    entry->older = all->newest;
+    entry->newer = NULL;
+    if (all->newest)
+        all->newest->newer = entry;
+    else
+        all->oldest = entry;
+    all->newest = entry;
+}
+
+static void unlink_entry(struct verifications *all, struct verification *entry)
+{
+    if (entry->older)
+        entry->older->newer = entry->newer;
+    else
+        all->oldest = entry->newer;
+    if (entry->newer)
+        entry->newer->older = entry->older;
+    else
+        all->newest = entry->older;
+}
+
+static void drop(struct verifications *all, struct verification *entry)
+{
+    unlink_entry(all, entry);
+    map_remove(&all->entries, MAP_KEY(entry->producer_id));
+    mem_free(entry);
+    if (!map_count(&all->entries))
+        verifications_fini(all);
+}
+
+/* ---- entries ----------------------------------------------------------------------------------
+ */
+
 const struct verification *verifications_begin(struct verifications *all, int64_t producer_id,
                                                int16_t epoch, int32_t sequence, bool epoch_bump,
                                                int64_t now_ms)
@@ -51,9 +90,14 @@ const struct verification *verifications_begin(struct verifications *all, int64_
                                        .sequence_lowest = sequence,
                                        .epoch = epoch,
                                        .epoch_bump = epoch_bump};
+        if (map_count(&all->entries) >= VERIFICATIONS_MAX)
+            drop(all, all->oldest);
         map_put(&all->entries, MAP_KEY(entry->producer_id), entry);
+        link_newest(all, entry);
         return entry;
     }
+    unlink_entry(all, entry);
+    link_newest(all, entry);
     if (epoch > entry->epoch) {
         entry->epoch = epoch;
         entry->sequence_lowest = sequence;
@@ -61,14 +105,6 @@ const struct verification *verifications_begin(struct verifications *all, int64_
         entry->sequence_lowest = sequence;
     }
     return entry;
-}
-
-static void drop(struct verifications *all, struct verification *entry)
-{
-    map_remove(&all->entries, MAP_KEY(entry->producer_id));
-    mem_free(entry);
-    if (!map_count(&all->entries))
-        verifications_fini(all);
 }
 
 void verifications_end(struct verifications *all, int64_t producer_id, int16_t epoch, bool marker)

@@ -11,7 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of one log. An entry lives from the question to the append, for milliseconds; but those of
+ * producers that never append stay for a day, and any client can ask in the name of producers that
+ * it invents. */
+enum { VERIFICATIONS_MAX = 1024 };
+
 struct verification {
+    struct verification *older, *newer; /* by the last time that they asked; NULL: none */
     int64_t producer_id;
     int64_t guard; /* never 0 */
     int64_t started_ms;
@@ -23,6 +29,7 @@ struct verification {
 
 struct verifications {
     struct map entries; /* producer id -> struct verification; not initialized while empty */
+    struct verification *oldest, *newest;
     int64_t guard_last;
 };
 
@@ -33,7 +40,9 @@ void verifications_fini(struct verifications *all);
 /* NULL: none. */
 const struct verification *verifications_get(const struct verifications *all, int64_t producer_id);
 /* The entry of a batch that asks; made when there is none. An entry that is there keeps its guard
- * and learns of a lower sequence, or a higher epoch. */
+ * and learns of a lower sequence, or a higher epoch. With VERIFICATIONS_MAX of them the one that
+ * asked the longest time ago goes: at worst its append is refused (INVALID_TXN_STATE), as after
+ * producer.id.expiration.ms, for a guard that does not stand never lets data in. */
 const struct verification *verifications_begin(struct verifications *all, int64_t producer_id,
                                                int16_t epoch, int32_t sequence, bool epoch_bump,
                                                int64_t now_ms);

@@ -68,6 +68,37 @@ static void old_ones_expire(void **state)
     verifications_fini(&all);
 }
 
+/* A client that invents producers takes no more memory than that, and whoever asks again stays. */
+static void invented_producers_give_way(void **state)
+{
+    (void)state;
+    enum { MANY = 10 * VERIFICATIONS_MAX };
+    struct verifications all;
+    verifications_init(&all, 100);
+    int64_t guard = verifications_begin(&all, 7, 0, 5, false, 0)->guard;
+    for (int64_t id = 1000; id < 1000 + MANY; id++) {
+        verifications_begin(&all, id, 0, 0, false, 0);
+        assert_true(map_count(&all.entries) <= VERIFICATIONS_MAX);
+        assert_int_equal(verifications_begin(&all, 7, 0, 5, false, 0)->guard, guard);
+    }
+    assert_null(verifications_get(&all, 1000));
+    assert_null(verifications_get(&all, 1000 + MANY - VERIFICATIONS_MAX));
+    assert_non_null(verifications_get(&all, 1000 + MANY - VERIFICATIONS_MAX + 1));
+    verifications_end(&all, 1000 + MANY - VERIFICATIONS_MAX + 1, 0, false); /* the oldest */
+    verifications_end(&all, 7, 0, false);                                   /* the newest */
+    verifications_end(&all, 1000 + MANY - 5, 0, false);
+    size_t count = map_count(&all.entries);
+    assert_int_equal(count, VERIFICATIONS_MAX - 3);
+    for (int64_t id = 0; id < VERIFICATIONS_MAX; id++)
+        verifications_begin(&all, id, 0, 0, false, 0);
+    assert_int_equal(map_count(&all.entries), VERIFICATIONS_MAX);
+    assert_null(verifications_get(&all, 1000 + MANY - 1));
+    verifications_expire(&all, 10, 10);
+    assert_int_equal(map_count(&all.entries), 0);
+    assert_int_not_equal(verifications_begin(&all, 7, 0, 5, false, 0)->guard, guard);
+    verifications_fini(&all);
+}
+
 /* ---- appends to a log -------------------------------------------------------------------------
  */
 
@@ -202,6 +233,7 @@ int main(void)
         cmocka_unit_test(the_lowest_sequence_of_the_newest_epoch_counts),
         cmocka_unit_test(a_late_marker_spares_the_next_transaction),
         cmocka_unit_test(old_ones_expire),
+        cmocka_unit_test(invented_producers_give_way),
         STORE_TEST(transactional_data_needs_a_guard),
         STORE_TEST(a_marker_ends_the_guard),
         STORE_TEST(an_expired_guard_is_refused),
