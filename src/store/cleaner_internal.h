@@ -19,10 +19,13 @@ struct cleaner_dirt {
     int64_t offset_end;  /* may be cleaned up to here: the base of a segment */
     int64_t clean_size, dirty_size;
     double ratio;
-    bool due; /* max.compaction.lag.ms has passed */
+    bool due;     /* max.compaction.lag.ms has passed */
+    bool unknown; /* there are more files to look at: ask again. Set also with false */
 };
 /* Under the log's lock. Corrects log->first_dirty when it lies outside the log. False: there is
- * nothing that could be cleaned. */
+ * nothing that could be cleaned. Opens CLEANER_LOOKS_MAX files at most, of segments that nobody
+ * asked before; for the others it is as if they were young. */
+enum { CLEANER_LOOKS_MAX = 64 };
 bool cleaner_dirt_of(struct log *log, int64_t now_ms, struct cleaner_dirt *ret_dirt);
 
 /* Whether its topic is compacted and it can be cleaned. Under its lock. */
@@ -32,11 +35,21 @@ bool cleaner_compacts(const struct log *log);
  */
 
 enum cleaner_stage {
-    CLEANER_KEYS,   /* fills the map */
-    CLEANER_GROUP,  /* begins the next group */
-    CLEANER_FILTER, /* cleans a segment of the group */
-    CLEANER_SWAP,   /* the group's new segment takes its place */
+    CLEANER_ABORTED, /* reads the transaction indexes */
+    CLEANER_KEYS,    /* fills the map */
+    CLEANER_GROUP,   /* begins the next group */
+    CLEANER_FILTER,  /* cleans a segment of the group */
+    CLEANER_SWAP,    /* the group's new segment takes its place */
     CLEANER_END,
+};
+
+/* Where the reading of the transaction indexes stands. */
+struct cleaner_aborted {
+    struct segment **segments; /* all of the log, as of the beginning; NULL once they were read */
+    uint32_t count, at;
+    uint32_t entry;      /* of segments[at], the next one */
+    int64_t offset_last; /* of the entry before; -1: none */
+    bool mended;         /* segments[at] was made again */
 };
 
 struct cleaner_round {
@@ -61,6 +74,8 @@ struct cleaner_round {
     int64_t mtime_ms;                 /* of the one being read */
     int64_t legacy_horizon_ms;        /* older ones lose tombstones of magic 0 and 1 */
 
+    struct cleaner_aborted aborted;
+
     struct segment_scan scan;
     bool open; /* `scan` is under way in segments[at] */
     uint8_t *window;
@@ -79,6 +94,21 @@ struct cleaner_round {
     uint64_t size_read, size_kept;
 };
 
+/* The log with its lock taken (log_walk_leave), if the round may go on; NULL: it has ended. */
+struct log *cleaner_round_enter(struct cleaner_round *round, struct lock **ret_lock);
+
+/* ---- aborted transactions (cleaner_aborted.c) --------------------------------------------------
+ */
+
+/* Under the log's lock: takes references to all segments of the log. */
+void cleaner_aborted_init(struct cleaner_round *round, struct log *log);
+void cleaner_aborted_fini(struct cleaner_round *round);
+/* Reads about `size` bytes of the transaction indexes. ERR_NOT_FOUND: that was the last of them.
+ * ERR_CLOSED: the round has ended. */
+enum err cleaner_aborted_step(struct cleaner_round *round, uint32_t size, uint64_t *ret_bytes);
+
+/* What a round may take of log.cleaner.dedupe.buffer.size. */
+int64_t cleaner_share(const struct cleaner_config *config);
 /* The round of the filthiest log that is to be cleaned; NULL when there is none. */
 struct cleaner_round *cleaner_pick(struct log_dirs *dirs, const struct cleaner_config *config,
                                    int64_t now_ms);

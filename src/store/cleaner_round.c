@@ -1,8 +1,9 @@
 /* One round: one log is cleaned up to where its dirty section ends or the map is full. A state
  * machine that goes on a slice at a time:
  *
- *   KEYS --segments read, or the map full--> GROUP --the next group--> FILTER --its segments
- * read--> SWAP --the new one is in place--> GROUP ... --no segment left--> END
+ *   ABORTED --transaction indexes read--> KEYS --segments read, or the map full--> GROUP --the next
+ * group--> FILTER --its segments read--> SWAP --the new one is in place--> GROUP ... --no segment
+ * left--> END
  *
  * Anything that fails leads to END with `err`: what is done of earlier groups stays, the group
  * under way is dropped. So does a log that was deleted, truncated, closed, or is no longer
@@ -65,36 +66,16 @@ static void find_legacy_horizon(struct cleaner_round *r)
         r->legacy_horizon_ms = stat.mtime_ms - r->config.delete_retention_ms;
 }
 
-/* Markers lie behind their transactions, perhaps in segments that are not cleaned. */
-static enum err take_aborted(struct cleaner_round *r, struct log *log)
-{
-    enum { CHUNK = 64 };
-    enum err err = ERR_NONE;
-    for (uint32_t i = 0; i < log->segment_count && !err; i++) {
-        struct segment *segment = log->segments[i];
-        err = log_check_aborted(log, segment);
-        for (uint32_t at = 0; !err && at < segment->txn_count;) {
-            struct txn_index_entry entries[CHUNK];
-            uint32_t count = segment->txn_count - at < CHUNK ? segment->txn_count - at : CHUNK;
-            err = txn_index_read(segment, at, count, entries);
-            for (uint32_t j = 0; j < count && !err; j++) {
-                if (entries[j].offset_first >= r->dirt.offset_end)
-                    continue;
-                cleaner_txns_add(&r->txns, &entries[j]);
-                if (entries[j].offset_last >= r->dirt.first_dirty)
-                    cleaner_txns_add(&r->keys_txns, &entries[j]);
-            }
-            at += count;
-        }
-    }
-    return err;
-}
-
 static void fail(struct cleaner_round *r, enum err err, const char *where)
 {
     r->err = err;
     r->where = where;
     r->stage = CLEANER_END;
+}
+
+int64_t cleaner_share(const struct cleaner_config *config)
+{
+    return config->dedupe_size / (config->threads > 0 ? config->threads : 1);
 }
 
 struct cleaner_round *cleaner_round_new(struct log *log, const struct cleaner_dirt *dirt,
@@ -103,7 +84,7 @@ struct cleaner_round *cleaner_round_new(struct log *log, const struct cleaner_di
     struct cleaner_round *r = mem_zalloc(sizeof *r);
     int threads = config->threads > 0 ? config->threads : 1;
     int32_t window = config->io_buffer_size / threads / 2;
-    int64_t memory = config->dedupe_size / threads;
+    int64_t memory = cleaner_share(config);
     r->dirs = log->dir->dirs;
     r->dir = log->dir;
     r->name = mem_strdup(log->name);
@@ -123,12 +104,8 @@ struct cleaner_round *cleaner_round_new(struct log *log, const struct cleaner_di
     cleaner_output_init(&r->output);
     take_segments(r, log);
     find_legacy_horizon(r);
+    cleaner_aborted_init(r, log);
     log->cleaning = true;
-    enum err err = take_aborted(r, log);
-    if (err) {
-        fail(r, err, "reading the transaction indexes");
-        return r;
-    }
     while (r->at + 1 < r->count && r->segments[r->at + 1]->base <= dirt->first_dirty)
         r->at++;
     return r;
@@ -230,6 +207,7 @@ bool cleaner_round_free(struct cleaner_round *r)
         tell(r, before);
     }
     bool cleaned = !r->err;
+    cleaner_aborted_fini(r);
     for (uint32_t i = 0; i < r->count; i++)
         segment_unref(r->segments[i]);
     cleaner_output_fini(&r->output);
@@ -249,8 +227,7 @@ bool cleaner_round_free(struct cleaner_round *r)
 /* ---- the log ----------------------------------------------------------------------------------
  */
 
-/* The log with its lock taken, if the round may go on; else the round ends. */
-static struct log *take_log(struct cleaner_round *r, struct lock **ret_lock)
+struct log *cleaner_round_enter(struct cleaner_round *r, struct lock **ret_lock)
 {
     struct log *log = log_walk_enter(r->dirs, r->name, r->serial, ret_lock);
     if (log && !log_failed(log) && !log->closed && log->config.cleanup_compact && !log->future &&
@@ -282,7 +259,7 @@ static bool open_segment(struct cleaner_round *r, int64_t offset)
 {
     struct segment *segment = r->segments[r->at];
     struct lock *lock;
-    struct log *log = take_log(r, &lock);
+    struct log *log = cleaner_round_enter(r, &lock);
     if (!log)
         return false;
     uint32_t position = 0, index;
@@ -372,6 +349,19 @@ static void keys_end(struct cleaner_round *r)
     r->group_from = r->group_count = 0;
 }
 
+static uint64_t step_aborted(struct cleaner_round *r, uint32_t size)
+{
+    uint64_t bytes = 0;
+    enum err err = cleaner_aborted_step(r, size, &bytes);
+    if (err == ERR_NOT_FOUND) {
+        cleaner_aborted_fini(r);
+        r->stage = CLEANER_KEYS;
+    } else if (err && err != ERR_CLOSED) {
+        fail(r, err, "reading the transaction indexes");
+    }
+    return bytes;
+}
+
 static uint64_t step_keys(struct cleaner_round *r, uint32_t size)
 {
     if (!r->open && !open_segment(r, r->dirt.first_dirty))
@@ -435,7 +425,7 @@ static void step_group(struct cleaner_round *r)
     log_dir_poll_space(r->dir);
     r->reserve = log_dir_reserve(r->dir);
     struct lock *lock;
-    struct log *log = take_log(r, &lock);
+    struct log *log = cleaner_round_enter(r, &lock);
     if (!log)
         return;
     take_lasts(r, log);
@@ -486,7 +476,7 @@ static uint64_t step_filter(struct cleaner_round *r, uint32_t size)
 static enum err swap_locked(struct cleaner_round *r, bool finish)
 {
     struct lock *lock;
-    struct log *log = take_log(r, &lock);
+    struct log *log = cleaner_round_enter(r, &lock);
     if (!log)
         return r->err;
     uint32_t index;
@@ -534,6 +524,7 @@ bool cleaner_round_step(struct cleaner_round *r, uint32_t size, uint64_t *ret_by
             fail(r, err, "taking memory");
     }
     switch (r->stage) {
+    case CLEANER_ABORTED: *ret_bytes = step_aborted(r, size); break;
     case CLEANER_KEYS: *ret_bytes = step_keys(r, size); break;
     case CLEANER_GROUP: step_group(r); break;
     case CLEANER_FILTER: *ret_bytes = step_filter(r, size); break;

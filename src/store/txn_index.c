@@ -78,14 +78,10 @@ enum err txn_index_append(struct segment *segment, const struct txn_index_entry 
     return err;
 }
 
-enum err txn_index_read(struct segment *segment, uint32_t at, uint32_t count,
-                        struct txn_index_entry *ret_entries)
+enum err txn_index_read_pinned(const struct segment *segment, int fd, uint32_t at, uint32_t count,
+                               struct txn_index_entry *ret_entries)
 {
-    ENSURE(at + count <= segment->txn_count);
-    int fd;
-    enum err err = log_file_pin(file_of(segment), false, &fd);
-    if (err)
-        return err;
+    enum err err = ERR_NONE;
     uint8_t bytes[CHUNK * TXN_INDEX_ENTRY_SIZE];
     for (uint32_t done = 0; done < count && !err;) {
         uint32_t step = count - done < CHUNK ? count - done : CHUNK;
@@ -101,6 +97,18 @@ enum err txn_index_read(struct segment *segment, uint32_t at, uint32_t count,
                 err = ERR_CORRUPT;
         done += step;
     }
+    return err;
+}
+
+enum err txn_index_read(struct segment *segment, uint32_t at, uint32_t count,
+                        struct txn_index_entry *ret_entries)
+{
+    ENSURE(at + count <= segment->txn_count);
+    int fd;
+    enum err err = log_file_pin(file_of(segment), false, &fd);
+    if (err)
+        return err;
+    err = txn_index_read_pinned(segment, fd, at, count, ret_entries);
     log_file_unpin(file_of(segment));
     return err;
 }

@@ -21,6 +21,10 @@ enum err txn_index_load(struct segment *segment);
 enum err txn_index_append(struct segment *segment, const struct txn_index_entry *entry);
 /* Reads `count` entries from `at` on. ERR_CORRUPT: one of them cannot be of this segment, or they
  * are out of order. */
+/* The same from the pinned file, which nobody cuts meanwhile as far as the caller knows, with no
+ * lock held. ERR_CORRUPT also when it was cut. */
+enum err txn_index_read_pinned(const struct segment *segment, int fd, uint32_t at, uint32_t count,
+                               struct txn_index_entry *ret_entries);
 enum err txn_index_read(struct segment *segment, uint32_t at, uint32_t count,
                         struct txn_index_entry *ret_entries);
 /* The first entry whose marker lies at or above `offset`; txn_count: none does. */

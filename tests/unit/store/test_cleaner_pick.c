@@ -116,6 +116,42 @@ static void max_lag_forces_a_round(void **state)
     dirs_end(&x);
 }
 
+/* Times of segments that nobody asked before are read from files, a few under one lock. */
+static void a_look_opens_few_files(void **state)
+{
+    enum { SEGMENTS = 3 * CLEANER_LOOKS_MAX };
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    cleaner_begin(&x, f, 1);
+    struct log *log = dirs_create(&x, "t", 0);
+    for (int i = 0; i < SEGMENTS; i++) {
+        keyed(log, "a=1", 1000 + i);
+        assert_int_equal(log_roll(log), ERR_NONE);
+    }
+    struct log_config config = config_of(log);
+    config.compact_lag_min_ms = 1;
+    config.compact_lag_max_ms = 500;
+    config.dirty_ratio_min = 1;
+    log_set_config(log, &config);
+    int unknown = 0;
+    for (uint32_t i = 0; i < log->segment_count; i++)
+        log->segments[i]->first_timestamp = SEGMENT_UNKNOWN; /* as after a start */
+    struct cleaner_dirt dirt;
+    assert_true(cleaner_dirt_of(log, 1400, &dirt));
+    assert_true(dirt.unknown);
+    for (uint32_t i = 0; i < log->segment_count; i++)
+        unknown += log->segments[i]->first_timestamp == SEGMENT_UNKNOWN;
+    assert_int_equal(unknown, (int)log->segment_count - CLEANER_LOOKS_MAX);
+    /* Only the newest segment is so old: a pick looks at all of them. */
+    log->segments[SEGMENTS - 1]->first_timestamp = 1;
+    struct cleaner_config options;
+    cleaner_config_init(&options);
+    struct cleaner_round *round = cleaner_pick(x.dirs, &options, 1400);
+    assert_non_null(round);
+    cleaner_round_free(round);
+    dirs_end(&x);
+}
+
 static void the_checkpoint_is_corrected(void **state)
 {
     struct store_fixture *f = *state;
@@ -176,7 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(what_may_be_cleaned),          STORE_TEST(only_below_the_saved_recovery_point),
         STORE_TEST(min_lag_spares_young_records), STORE_TEST(max_lag_forces_a_round),
-        STORE_TEST(the_checkpoint_is_corrected),  STORE_TEST(the_filthiest_is_taken),
+        STORE_TEST(a_look_opens_few_files),       STORE_TEST(the_checkpoint_is_corrected),
+        STORE_TEST(the_filthiest_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
