@@ -5,8 +5,9 @@
  * are short, so that many tasks, flushes and loads share the workers, and a stop need not wait.
  *
  * Invariants: for each task that is neither stopped nor resting `job` is under way or `timer` is
- * set, never both; a job counts in the `busy` of the log folders. `lock` covers config and
- * throttle. Answers to Kafka's LogCleaner. */
+ * set, never both; a job counts in the `busy` of the log folders. `lock` covers config, throttle
+ * and dedupe_taken: the shares of the rounds under way, which stay within the whole also when it,
+ * or log.cleaner.threads, changes. Answers to Kafka's LogCleaner. */
 #include "store/cleaner_internal.h"
 
 #include "base/mem.h"
@@ -15,7 +16,7 @@
 
 #define MS_NS INT64_C(1000000)
 
-enum { SLICE_SIZE = 4 << 20, THREADS_MAX = 64 };
+enum { SLICE_SIZE = 4 << 20, THREADS_MAX = 64, SHARE_WAIT_MS = 1000 };
 
 struct task {
     struct cleaner *cleaner;
@@ -23,6 +24,7 @@ struct task {
     struct loop_timer timer;
     bool busy;
     struct cleaner_round *round;
+    int64_t share;   /* of the dedupe buffer, for `round` */
     int64_t wait_ns; /* what the last slice asks for */
     int index;
     bool resting; /* one too many by log.cleaner.threads */
@@ -34,6 +36,7 @@ struct cleaner {
     struct lock lock;
     struct cleaner_config config;
     struct cleaner_throttle throttle;
+    int64_t dedupe_taken;
     bool checkpoint_busy, checkpoint_again;
     uint32_t retains;  /* atomic */
     uint32_t stopping; /* atomic: set on the loop */
@@ -151,6 +154,38 @@ static uint32_t slice_size(struct cleaner *cleaner)
     return size;
 }
 
+/* Takes what a round of these settings may use, unless rounds of other settings have it still. */
+static bool take_share(struct task *task, const struct cleaner_config *config)
+{
+    struct cleaner *cleaner = task->cleaner;
+    int64_t share = cleaner_share(config);
+    lock_take(&cleaner->lock);
+    bool fits = !cleaner->dedupe_taken || cleaner->dedupe_taken + share <= config->dedupe_size;
+    if (fits) {
+        cleaner->dedupe_taken += share;
+        task->share = share;
+    }
+    lock_release(&cleaner->lock);
+    return fits;
+}
+
+static void give_share_back(struct task *task)
+{
+    struct cleaner *cleaner = task->cleaner;
+    lock_take(&cleaner->lock);
+    cleaner->dedupe_taken -= task->share;
+    lock_release(&cleaner->lock);
+    task->share = 0;
+}
+
+static bool end_round(struct task *task)
+{
+    bool cleaned = task->round && cleaner_round_free(task->round);
+    task->round = NULL;
+    give_share_back(task);
+    return cleaned;
+}
+
 static void run_slice(struct task *task)
 {
     struct cleaner *cleaner = task->cleaner;
@@ -159,9 +194,11 @@ static void run_slice(struct task *task)
     uint64_t bytes = 0;
     task->wait_ns = 0;
     if (__atomic_load_n(&cleaner->stopping, __ATOMIC_ACQUIRE)) {
-        if (task->round)
-            cleaner_round_free(task->round);
-        task->round = NULL;
+        end_round(task);
+        return;
+    }
+    if (!task->round && !take_share(task, &config)) {
+        task->wait_ns = SHARE_WAIT_MS * MS_NS;
         return;
     }
     if (!task->round)
@@ -170,8 +207,7 @@ static void run_slice(struct task *task)
         task->wait_ns = throttle(cleaner, bytes);
         return;
     }
-    bool cleaned = task->round && cleaner_round_free(task->round);
-    task->round = NULL;
+    bool cleaned = end_round(task);
     tidy(cleaner, io_wall_ms(io));
     task->wait_ns = cleaned ? throttle(cleaner, bytes) : config.backoff_ms * MS_NS;
 }

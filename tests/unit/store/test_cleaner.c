@@ -105,6 +105,57 @@ static void a_stop_ends_rounds_under_way(void **state)
     dirs_end(&x);
 }
 
+static int count_cleaning(struct log **logs, struct lock *locks, int count)
+{
+    int cleaning = 0;
+    for (int i = 0; i < count; i++) {
+        lock_take(&locks[i]);
+        cleaning += logs[i]->cleaning;
+        lock_release(&locks[i]);
+    }
+    return cleaning;
+}
+
+/* A round has its share of the memory until it ends. */
+static void more_threads_take_no_more_memory(void **state)
+{
+    enum { LOGS = 4 };
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    cleaner_prepare(&x, f, 1);
+    x.options.cleaner.threads = 2;
+    x.options.cleaner.io_rate_max = 1; /* no round ends */
+    x.options.cleaner.backoff_ms = 1;
+    dirs_open(&x);
+    struct log *logs[LOGS];
+    struct lock locks[LOGS];
+    for (int i = 0; i < LOGS; i++) {
+        lock_init(&locks[i], LOCK_PARTITION);
+        logs[i] = dirs_create(&x, "t", i);
+        fill(logs[i], 10);
+        log_attach(logs[i], &locks[i]);
+    }
+    log_dirs_start(x.dirs, x.loop);
+    for (int i = 0; i < 5000 && count_cleaning(logs, locks, LOGS) < 2; i++)
+        usleep(1000);
+    assert_int_equal(count_cleaning(logs, locks, LOGS), 2);
+    x.options.cleaner.threads = 4;
+    log_dirs_configure_cleaner(x.dirs, &x.options.cleaner);
+    usleep(100000);
+    assert_int_equal(count_cleaning(logs, locks, LOGS), 2);
+    x.options.cleaner.dedupe_size *= 2; /* one quarter of that is a half of what it was */
+    log_dirs_configure_cleaner(x.dirs, &x.options.cleaner);
+    for (int i = 0; i < 5000 && count_cleaning(logs, locks, LOGS) < 4; i++)
+        usleep(1000);
+    assert_int_equal(count_cleaning(logs, locks, LOGS), 4);
+    for (int i = 0; i < LOGS; i++)
+        log_detach(logs[i]);
+    dirs_stop(&x);
+    for (int i = 0; i < LOGS; i++)
+        lock_fini(&locks[i]);
+    dirs_end(&x);
+}
+
 /* More threads, fewer, another rate: while it runs. */
 static void settings_change_at_run_time(void **state)
 {
@@ -216,9 +267,13 @@ static void it_can_be_switched_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(logs_are_cleaned_in_the_background), STORE_TEST(a_stop_ends_rounds_under_way),
-        STORE_TEST(settings_change_at_run_time),        STORE_TEST(a_task_too_many_begins_no_round),
-        STORE_TEST(compacted_logs_have_a_retention),    STORE_TEST(it_can_be_switched_off),
+        STORE_TEST(logs_are_cleaned_in_the_background),
+        STORE_TEST(a_stop_ends_rounds_under_way),
+        STORE_TEST(more_threads_take_no_more_memory),
+        STORE_TEST(settings_change_at_run_time),
+        STORE_TEST(a_task_too_many_begins_no_round),
+        STORE_TEST(compacted_logs_have_a_retention),
+        STORE_TEST(it_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
