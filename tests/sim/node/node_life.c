@@ -12,7 +12,7 @@
 #include "store/log_dirs.h"
 #include "world.h"
 
-enum { START_MS = 300000, STOP_MS = 120000 };
+enum { START_MS = 300000, STOP_MS = 120000, RESERVE_STEP = 256 << 10 };
 
 static void sink(void *context, struct slice line)
 {
@@ -160,6 +160,15 @@ static void leave_machine(struct world *world)
         world_fail("the node ended and left %d files or sockets open", left);
 }
 
+/* A full disk keeps a node from starting only where no reserve is left for it: there is none in a
+ * node's first second, nor after four such starts, and a power cut may take it. */
+static bool is_tight(struct world *world)
+{
+    struct io_stat stat;
+    return world->full &&
+           (io_stat(world->io, "/d0/.klamm-reserve", &stat) || stat.size < RESERVE_STEP);
+}
+
 bool node_life_start(struct world *world)
 {
     ENSURE(world->state == WORLD_OFF);
@@ -169,6 +178,7 @@ bool node_life_start(struct world *world)
     if (world->points_due && !world->faulty)
         read_recovery_points(world);
     world->points_due = false;
+    world->tight = is_tight(world);
     diag_init(world->io, sink, world);
     world->config = make_config(world);
     world->meta_loop = loop_start(world->io, "meta");

@@ -82,7 +82,7 @@ static void unlimit_space(struct world *world)
     sim_disk_set_space(world->server, SPACE_UNLIMITED);
     if (world->full)
         world->full_until_ns = world->troubled_ns = sim_now_ns(world->sim) + INT64_C(5000000000);
-    world->full = world->tight = false;
+    world->full = false;
 }
 
 /* 0: as fast as it can. */
@@ -242,7 +242,6 @@ static void limit_space(struct world *world)
     int64_t room = chance(world, 30) ? 0 : between(world, 0, chance(world, 50) ? 100000 : 80 << 20);
     sim_disk_set_space(world->server, space.total - space.free + room);
     world->full = true;
-    world->tight = room < 1 << 20;
     world_say("the disk has %lld bytes left", (long long)room);
 }
 

@@ -65,7 +65,7 @@ struct world {
     int64_t full_until_ns; /* errors that came of it may still be on their way */
     bool slow;             /* the disk is */
     int64_t slow_until_ns; /* calls that began then may still be under way */
-    bool tight;            /* ... to less than the metadata log needs for a start */
+    bool tight;            /* ... and no reserve was there when the node started */
     bool lossy;            /* a power cut since the last scan */
     bool points_due;     /* no start since the power cut: the recovery points are as it left them */
     bool lied;           /* ... after syncs that were none: nothing is promised any more */
