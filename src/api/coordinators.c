@@ -290,8 +290,8 @@ static enum err load_log(struct coordinator_shard *shard, int64_t *ret_offset_ne
 static void load_failed(struct coordinator_shard *shard, enum err err)
 {
     diag(DIAG_COORD, DIAG_ERROR,
-         "%.*s-%d cannot be loaded, what it coordinates stays unavailable: %s",
-         SLICE_FMT(shard->partition->topic), shard->index, err_name(err));
+         "%.*s-%d cannot be loaded: %s. What it coordinates is not served until the next start",
+         SLICE_FMT(shard->partition->topic), shard->index, err_text(err));
     struct coord_update update;
     coord_update_init(&update);
     lock_take(&shard->lock);

@@ -5,27 +5,28 @@
 
 struct row {
     enum err code;
-    const char *name;
+    const char *name, *text;
 };
 
 static const struct row rows[] = {
-#define KLAMM_ERROR(name, code, retriable) {(enum err)(code), #name},
+#define KLAMM_ERROR(name, code, retriable) {(enum err)(code), #name, #name},
 #include "errors.inc"
 #undef KLAMM_ERROR
-    {ERR_IO, "IO"},
-    {ERR_DISK_FULL, "DISK_FULL"},
-    {ERR_TOO_MANY_FILES, "TOO_MANY_FILES"},
-    {ERR_NOT_FOUND, "NOT_FOUND"},
-    {ERR_EXISTS, "EXISTS"},
-    {ERR_CORRUPT, "CORRUPT"},
-    {ERR_MALFORMED, "MALFORMED"},
-    {ERR_TOO_LARGE, "TOO_LARGE"},
-    {ERR_NO_MEMORY, "NO_MEMORY"},
-    {ERR_AGAIN, "AGAIN"},
-    {ERR_CLOSED, "CLOSED"},
-    {ERR_ARGUMENT, "ARGUMENT"},
-    {ERR_BUSY, "BUSY"},
-    {ERR_OUT_OF_SPACE_IN_INDEX, "OUT_OF_SPACE_IN_INDEX"},
+    {ERR_IO, "IO", "the operating system reports an I/O error"},
+    {ERR_DISK_FULL, "DISK_FULL", "the disk is full"},
+    {ERR_TOO_MANY_FILES, "TOO_MANY_FILES",
+     "this process has no file descriptors left (raise ulimit -n, or LimitNOFILE= of the service)"},
+    {ERR_NOT_FOUND, "NOT_FOUND", "it does not exist"},
+    {ERR_EXISTS, "EXISTS", "it exists already"},
+    {ERR_CORRUPT, "CORRUPT", "the data is damaged"},
+    {ERR_MALFORMED, "MALFORMED", "the data breaks its format"},
+    {ERR_TOO_LARGE, "TOO_LARGE", "it is larger than allowed"},
+    {ERR_NO_MEMORY, "NO_MEMORY", "there is no memory left"},
+    {ERR_AGAIN, "AGAIN", "it would have to wait"},
+    {ERR_CLOSED, "CLOSED", "it is closed already"},
+    {ERR_ARGUMENT, "ARGUMENT", "a value is not allowed"},
+    {ERR_BUSY, "BUSY", "it is in use by another process"},
+    {ERR_OUT_OF_SPACE_IN_INDEX, "OUT_OF_SPACE_IN_INDEX", "an index has no room left"},
 };
 
 static const struct row *find(int code)
@@ -40,6 +41,12 @@ const char *err_name(enum err e)
 {
     const struct row *row = find((int)e);
     return row ? row->name : "UNKNOWN";
+}
+
+const char *err_text(enum err e)
+{
+    const struct row *row = find((int)e);
+    return row ? row->text : "an unknown error";
 }
 
 static bool err_is_wire(enum err e)

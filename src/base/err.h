@@ -29,6 +29,9 @@ enum err {
 /* Kafka's name of a wire error ("OFFSET_OUT_OF_RANGE"), or the local name. Never NULL. */
 const char *err_name(enum err e);
 
+/* What happened in words for an operator ("the disk is full"); of a wire error, its name. */
+const char *err_text(enum err e);
+
 /* The wire code to answer with: a local error becomes the Kafka error that clients understand
  * (ERR_IO, ERR_DISK_FULL, ERR_TOO_MANY_FILES -> KAFKA_STORAGE_ERROR, ERR_CORRUPT ->
  * CORRUPT_MESSAGE, else UNKNOWN_SERVER_ERROR). */

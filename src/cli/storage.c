@@ -47,7 +47,7 @@ struct config *storage_load_config(struct io *io, const char *path)
     properties_init(&properties);
     enum err e = read_file(io, path, &text);
     if (e != ERR_NONE) {
-        fprintf(stderr, "%s: %s\n", path, e == ERR_NOT_FOUND ? "no such file" : err_name(e));
+        fprintf(stderr, "%s: %s\n", path, io_error_text(io, e));
     } else if ((e = properties_parse(&properties, buf_slice(&text), &line)) != ERR_NONE) {
         fprintf(stderr, "%s:%d: not a properties file\n", path, line);
     } else if ((e = config_new(&properties, &config, &why)) != ERR_NONE) {
@@ -314,7 +314,7 @@ static bool add_lines(struct io *io, const char *path, struct words *words)
     }
     if (e != ERR_NONE)
         fprintf(stderr, "kafka-storage: error: the file of arguments %s cannot be read: %s\n", path,
-                e == ERR_NOT_FOUND ? "no such file" : err_name(e));
+                io_error_text(io, e));
     digest_wipe(text.data, text.size);
     buf_fini(&text);
     return e == ERR_NONE;

@@ -114,6 +114,25 @@ static int drop_bad(struct config *config, enum config_layer layer)
     return dropped;
 }
 
+/* The key that a person wrote: node.id and broker.id stand for each other (add_id_synonym), and the
+ * error names the one that is in the file. */
+static const struct conf_key *written_key(const struct config *config, int id)
+{
+    struct conf_pairs pairs = config->layers[CONFIG_LAYER_STATIC];
+    const struct conf_key *key = conf_key(CONF_KIND_BROKER, id);
+    /* The copy shares its text with what was written, and stands behind it. */
+    if (id != BROKER_KEY_BROKER_ID || conf_pairs_get(pairs, SLICE_LIT("node.id")).data !=
+                                          conf_pairs_get(pairs, SLICE_LIT("broker.id")).data)
+        return key;
+    for (int32_t i = 0; i < pairs.count; i++) {
+        if (slice_eq_str(pairs.items[i].name, "broker.id"))
+            return key;
+        if (slice_eq_str(pairs.items[i].name, "node.id"))
+            return conf_key(CONF_KIND_BROKER, BROKER_KEY_NODE_ID);
+    }
+    return key;
+}
+
 enum err config_parse_layers(struct config *config, bool strict, int *ret_ignored,
                              struct slice *ret_message)
 {
@@ -137,7 +156,8 @@ enum err config_parse_layers(struct config *config, bool strict, int *ret_ignore
         enum err error =
             conf_value_parse(key, text, &config->arena, &config->values[id], ret_message);
         if (error)
-            return error;
+            return conf_value_parse(written_key(config, id), text, &config->arena,
+                                    &config->values[id], ret_message);
     }
     if (ret_ignored)
         *ret_ignored = ignored;

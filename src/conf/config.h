@@ -98,5 +98,9 @@ size_t config_unknown_count(const struct config *config);
 struct slice config_unknown_at(const struct config *config, size_t index);
 size_t config_later_count(const struct config *config);
 struct slice config_later_at(const struct config *config, size_t index);
+/* Keys of the file whose value holds "${PROVIDER:...}". Nothing fills that in here; as in Kafka
+ * without config.providers it is taken as it stands. */
+size_t config_reference_count(const struct config *config);
+struct slice config_reference_at(const struct config *config, size_t index);
 
 #endif

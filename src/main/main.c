@@ -15,7 +15,7 @@ static int usage(FILE *out)
         out,
         "usage: klamm server [OPTION ...] [server.properties]\n"
         "       klamm storage format|info|random-uuid|version-mapping|feature-dependencies ...\n"
-        "       klamm --version\n\noptions of klamm server:\n");
+        "       klamm version | help\n\noptions of klamm server:\n");
 #define SERVER_OPTION(option, argument, text) \
     fprintf(out, "  %-10s %-14s  %s\n", option, argument, text);
 #include "server_options.inc"
@@ -39,21 +39,27 @@ static int run_server(int argc, char **argv)
     return status;
 }
 
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc >= 2 && strcmp(argv[1], "server") == 0)
         io_linux_hold_stop();
     mem_tune();
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        printf("klamm %s\n", KLAMM_VERSION);
+    if (argc == 2 && is_one_of(argv[1], "version", "--version", "-V")) {
+        printf("klamm %s (Apache Kafka %s)\n", KLAMM_VERSION, KLAMM_KAFKA_VERSION);
         return 0;
     }
     if (argc >= 2 && strcmp(argv[1], "server") == 0)
-        return argc == 3 && strcmp(argv[2], "--help") == 0 ? usage(stdout)
-                                                           : run_server(argc - 2, argv + 2);
+        return argc == 3 && is_one_of(argv[2], "--help", "-h", "-h")
+                   ? usage(stdout)
+                   : run_server(argc - 2, argv + 2);
     if (argc >= 2 && strcmp(argv[1], "storage") == 0)
         return storage_main(argc - 1, argv + 1);
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))
+    if (argc == 2 && is_one_of(argv[1], "help", "--help", "-h"))
         return usage(stdout);
     if (argc >= 2)
         fprintf(stderr, "klamm: unknown command: %s\n", argv[1]);

@@ -163,7 +163,7 @@ void conn_update_watch(struct conn *conn)
     enum err e = loop_watch_set(conn->home->loop, &conn->watch, events);
     if (e) {
         diag(DIAG_NET, DIAG_ERROR, "closing the connection of %s:%u: %s", conn->peer.host,
-             conn->peer.port, err_name(e));
+             conn->peer.port, err_text(e));
         conn_close(conn);
     }
 }

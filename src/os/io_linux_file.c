@@ -62,7 +62,7 @@ const char *linux_error_text(struct io *io, enum err err)
     static _Thread_local char text[128];
     int kind = (int)err - (int)ERR_IO;
     if (kind < 0 || kind >= KINDS || !numbers[kind])
-        return err_name(err);
+        return err_text(err);
     return strerror_r(numbers[kind], text, sizeof text);
 }
 

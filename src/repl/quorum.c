@@ -275,7 +275,7 @@ static void fail(struct quorum *q, enum err e)
     q->failed = e == ERR_DISK_FULL ? ERR_DISK_FULL : ERR_KAFKA_STORAGE_ERROR;
     if (!first)
         return;
-    diag(DIAG_REPL, DIAG_ERROR, "the metadata log %s cannot be written: %s", q->path, err_name(e));
+    diag(DIAG_REPL, DIAG_ERROR, "the metadata log %s cannot be written: %s", q->path, err_text(e));
     if (q->told_failed)
         q->told_failed(q->failed_context);
 }

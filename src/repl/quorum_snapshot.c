@@ -250,7 +250,7 @@ static void snapshot_done(struct io_job *job)
         q->snapshot_offset = s->offset;
     } else {
         diag(DIAG_REPL, DIAG_WARN, "no snapshot of the metadata at offset %lld in %s: %s",
-             (long long)s->offset, q->path, err_name(s->err));
+             (long long)s->offset, q->path, err_text(s->err));
     }
     lock_release(&q->lock);
 }

@@ -51,7 +51,7 @@ static enum err open_log(struct quorum *q, char **ret_text)
         *ret_text = mem_printf("%s cannot be opened: %s", q->path, io_error_text(q->io, e));
     struct uuid id = UUID_METADATA_TOPIC;
     if (e == ERR_NONE && (e = log_set_topic_id(q->log, &id)) != ERR_NONE)
-        *ret_text = mem_printf("%s/partition.metadata: %s", q->path, err_name(e));
+        *ret_text = mem_printf("%s/partition.metadata cannot be read: %s", q->path, err_text(e));
     return e;
 }
 
@@ -262,7 +262,7 @@ static void append_shutdown(struct quorum *q)
     controller_shutdown_self(&c, q->raft.id);
     enum err e = quorum_append_decision(q, &c);
     if (e != ERR_NONE)
-        diag(DIAG_REPL, DIAG_WARN, "the controlled shutdown was not recorded: %s", err_name(e));
+        diag(DIAG_REPL, DIAG_WARN, "the controlled shutdown was not recorded: %s", err_text(e));
     controller_fini(&c);
     meta_records_fini(&records);
     arena_fini(&arena);
@@ -330,7 +330,8 @@ void quorum_close(struct quorum *q)
     if (q->log) {
         enum err e = q->failed == ERR_NONE ? log_close(q->log, true) : ERR_NONE;
         if (e != ERR_NONE)
-            diag(DIAG_REPL, DIAG_ERROR, "%s was not closed cleanly: %s", q->path, err_name(e));
+            diag(DIAG_REPL, DIAG_ERROR, "%s was not closed cleanly: %s; the next start recovers it",
+                 q->path, err_text(e));
         log_free(q->log);
         q->log = NULL;
     }

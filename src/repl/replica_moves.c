@@ -218,7 +218,7 @@ static void end_cancelled(struct replica_move *move)
         enum err err = log_dirs_delete(moves->options.dirs, move->future, false);
         if (err)
             diag(DIAG_STORE, DIAG_WARN, "a copy of %.*s-%d could not be deleted: %s",
-                 SLICE_FMT(move->partition->topic), move->partition->index, err_name(err));
+                 SLICE_FMT(move->partition->topic), move->partition->index, err_text(err));
     }
     free_move(move);
     start_some(moves);
@@ -299,7 +299,7 @@ static void assignment_done(struct quorum_op *op)
     struct assign_op *assignment = LIST_ITEM(op, struct assign_op, op);
     if (op->error)
         diag(DIAG_STORE, DIAG_WARN, "the folder of a replica could not be recorded: %s",
-             err_name(op->error));
+             err_text(op->error));
     count(assignment->moves, -1);
     if (assignment->move)
         assigned(assignment->move, op->error);
@@ -419,7 +419,7 @@ static void turn_failed(struct replica_move *move)
     if (!passes || !move->told)
         diag(DIAG_STORE, DIAG_WARN, "%.*s-%d %s to %s: %s", SLICE_FMT(move->partition->topic),
              move->partition->index, passes ? "waits on its move" : "is not moved",
-             log_dir_path(move->to), err_name(err));
+             log_dir_path(move->to), err_text(err));
     move->told = true;
     if (passes) {
         retry_later(move);

@@ -167,6 +167,15 @@ static void tell_keys(const struct config *config, bool own_file)
     if (line.size)
         diag(DIAG_SERVER, DIAG_WARN, "these settings have no effect yet: %.*s",
              SLICE_FMT(buf_slice(&line)));
+    if (config_list(config, BROKER_KEY_CONFIG_PROVIDERS).count > 0)
+        diag(DIAG_SERVER, DIAG_WARN, "config.providers has no effect: Klamm loads no Java classes");
+    buf_clear(&line);
+    for (size_t i = 0; i < config_reference_count(config); i++)
+        buf_printf(&line, "%s%.*s", i ? ", " : "", SLICE_FMT(config_reference_at(config, i)));
+    if (line.size)
+        diag(DIAG_SERVER, DIAG_WARN,
+             "these values hold ${...}, which nothing fills in; they are taken as they stand: %.*s",
+             SLICE_FMT(buf_slice(&line)));
     buf_fini(&line);
 }
 
@@ -260,7 +269,7 @@ int server_run(struct io *io, const struct server_options *options)
     if (!err)
         err = start(&process, loop, &config, &text);
     if (err) {
-        diag(DIAG_SERVER, DIAG_FATAL, "%s", text ? text : err_name(err));
+        diag(DIAG_SERVER, DIAG_FATAL, "%s", text ? text : err_text(err));
         process.exit_status = atomic_load(&process.stop_asked) ? 0 : 1;
     } else {
         if (atomic_load(&process.stop_asked))

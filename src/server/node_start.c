@@ -185,7 +185,9 @@ static void folder_failed(void *data, struct log_dir *dir)
     for (int i = 0; i < log_dirs_count(context->log_dirs); i++)
         online += log_dir_online(log_dirs_at(context->log_dirs, i));
     if (!online || dir == log_dirs_metadata(context->log_dirs)) {
-        diag(DIAG_SERVER, DIAG_FATAL, "%s failed and the node cannot go on without it: stopping",
+        diag(DIAG_SERVER, DIAG_FATAL,
+             "%s failed and the node cannot go on without it: it stops. Check the disk, then start "
+             "it again",
              log_dir_path(dir));
         node->exit_status = 1;
         node_stop(node);
@@ -429,7 +431,8 @@ static void note_addresses(struct node *node)
 
 static void start_failed(struct node *node, char *text)
 {
-    diag(DIAG_SERVER, DIAG_FATAL, "%s", text ? text : "the node could not start");
+    diag(DIAG_SERVER, DIAG_FATAL, "%s",
+         text ? text : "the node could not start, for a reason that has no text");
     mem_free(text);
     node->exit_status = 1;
     node_begin_stop(node);
@@ -477,7 +480,7 @@ static void loaded(struct log_dirs_load *load)
             start_failed(node, load->text);
         else if (load->err)
             start_failed(node,
-                         mem_printf("no log folder could be loaded: %s", err_name(load->err)));
+                         mem_printf("no log folder could be loaded: %s", err_text(load->err)));
         else
             node_begin_stop(node);
         return;

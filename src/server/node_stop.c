@@ -67,7 +67,8 @@ static void drain(struct loop_timer *timer)
     if (node->drain_hung_ns <= now_ns) {
         node->drain_hung_ns = INT64_MAX;
         diag(DIAG_SERVER, DIAG_ERROR,
-             "requests under way do not end; a disk does not answer, and logs cannot be closed");
+             "requests under way do not end: a disk does not answer. The process ends without "
+             "closing its logs; the next start recovers them");
         if (node->options.hung)
             node->options.hung(node->options.context);
     }

@@ -147,8 +147,10 @@ static void drop_partition(struct publisher *publisher, const struct meta_topic 
     if (log) {
         enum err err = log_dirs_delete(context->log_dirs, log, false);
         if (err)
-            diag(DIAG_SERVER, DIAG_ERROR, "the log of %.*s-%d could not be deleted: %s",
-                 SLICE_FMT(topic->name), index, err_name(err));
+            diag(DIAG_SERVER, DIAG_ERROR,
+                 "the log of the deleted %.*s-%d could not be removed: %s. The next start sets it "
+                 "aside",
+                 SLICE_FMT(topic->name), index, err_text(err));
     }
     partition_unref(partition);
 }
@@ -232,8 +234,8 @@ static void publish_partition(struct publisher *publisher, struct publish_walk *
                  partition->leader_epoch != state.leader_epoch;
     enum err err = partition_set_state(partition, &state);
     if (err)
-        diag(DIAG_SERVER, DIAG_ERROR, "%.*s-%d cannot lead: %s", SLICE_FMT(walk->topic->name),
-             index, err_name(err));
+        diag(DIAG_SERVER, DIAG_ERROR, "the new leader epoch of %.*s-%d could not be written: %s",
+             SLICE_FMT(walk->topic->name), index, err_text(err));
     if (moved && walk->coordinators) {
         if (state.leading && !err)
             coordinators_lead(walk->coordinators, partition);

@@ -30,11 +30,13 @@ static struct log *find_log(struct publish_walk *walk, int32_t index)
     struct uuid id;
     if (!log || !log_topic_id(log, &id) || uuid_eq(&id, &walk->topic->id))
         return log;
-    diag(DIAG_SERVER, DIAG_WARN, "%.*s-%d belongs to another topic of this name: set aside",
+    diag(DIAG_SERVER, DIAG_WARN,
+         "%.*s-%d belongs to another topic of this name: it is renamed to end in -stray, and kept",
          SLICE_FMT(walk->topic->name), index);
     enum err err = log_dirs_delete(dirs, log, true);
     if (err)
-        diag(DIAG_SERVER, DIAG_ERROR, "it could not be renamed: %s", err_name(err));
+        diag(DIAG_SERVER, DIAG_ERROR, "the old log of %.*s-%d could not be renamed: %s",
+             SLICE_FMT(walk->topic->name), index, err_text(err));
     return NULL;
 }
 
@@ -77,8 +79,10 @@ struct partition *publish_new_partition(struct publish_walk *walk, int32_t index
         if (err) {
             log = NULL;
             could_not = walk->log_missing = true;
-            diag(DIAG_SERVER, DIAG_ERROR, "the log of %.*s-%d could not be created: %s",
-                 SLICE_FMT(name), index, err_name(err));
+            diag(DIAG_SERVER, DIAG_ERROR,
+                 "the log of %.*s-%d could not be created: %s. It is tried again, and not served "
+                 "until then",
+                 SLICE_FMT(name), index, err_text(err));
         }
     }
     struct partition *partition =
@@ -119,7 +123,7 @@ static void assignment_done(struct quorum_op *op)
     struct assignment_op *assignment = LIST_ITEM(op, struct assignment_op, op);
     if (op->error)
         diag(DIAG_SERVER, DIAG_WARN, "the folders of new replicas could not be recorded: %s",
-             err_name(op->error));
+             err_text(op->error));
     mem_free(assignment->list.items);
     arena_fini(&assignment->arena);
     mem_free(assignment);
@@ -188,11 +192,13 @@ void publish_strays(struct api_context *context, const struct meta_image *image)
     log_dirs_each(context->log_dirs, find_stray, &search);
     for (size_t i = 0; i < search.count; i++) {
         struct log *log = search.logs[i];
-        diag(DIAG_SERVER, DIAG_WARN, "%s is not in the cluster's metadata: set aside",
+        diag(DIAG_SERVER, DIAG_WARN,
+             "%s is not in the cluster's metadata: it is renamed to end in -stray, and kept",
              log_path(log));
         enum err err = log_dirs_delete(context->log_dirs, log, true);
         if (err)
-            diag(DIAG_SERVER, DIAG_ERROR, "it could not be renamed: %s", err_name(err));
+            diag(DIAG_SERVER, DIAG_ERROR, "%s could not be renamed: %s; it is left as it is",
+                 log_path(log), err_text(err));
     }
     mem_free(search.logs);
 }
@@ -235,7 +241,10 @@ void publish_promote_futures(struct api_context *context, const struct meta_imag
              log_path(log), SLICE_FMT(topic->name), log_partition(log));
         enum err err = log_dirs_promote(context->log_dirs, topic->name, log);
         if (err)
-            diag(DIAG_SERVER, DIAG_ERROR, "it could not be renamed: %s", err_name(err));
+            diag(DIAG_SERVER, DIAG_ERROR,
+                 "%.*s-%d is not served: its log could not be renamed: %s. The next start tries "
+                 "again",
+                 SLICE_FMT(topic->name), log_partition(log), err_text(err));
     }
     mem_free(search.logs);
 }

@@ -170,11 +170,11 @@ static void tell(struct cleaner_round *r, enum err before)
         diag(DIAG_STORE, DIAG_ERROR,
              "%s/%s cannot be cleaned: %s while %s, segment %lld, before byte %u. It is left as it "
              "is until the next start; other logs are cleaned",
-             r->dir->path, r->name, err_name(r->err), r->where,
+             r->dir->path, r->name, err_text(r->err), r->where,
              segment ? (long long)segment->base : -1LL, r->scan.position);
     } else if (r->err != ERR_CLOSED && r->err != before) {
         diag(DIAG_STORE, DIAG_WARN, "%s/%s is not cleaned for now: %s while %s", r->dir->path,
-             r->name, err_name(r->err), r->where);
+             r->name, err_text(r->err), r->where);
     }
 }
 

@@ -271,7 +271,7 @@ enum err log_check(struct log *log, enum err err, const char *what)
     if (log->dir)
         log_dir_fail(log->dir, what);
     else if (!log->failed)
-        diag(DIAG_STORE, DIAG_ERROR, "%s failed: %s: %s", log->path->text, what,
+        diag(DIAG_STORE, DIAG_ERROR, "%s: %s failed: %s", log->path->text, what,
              io_error_text(log->io, err));
     log->failed = true;
     return ERR_IO;

@@ -61,8 +61,10 @@ void log_dir_fail(struct log_dir *dir, const char *what)
 {
     if (!__atomic_exchange_n(&dir->online, 0, __ATOMIC_ACQ_REL))
         return;
-    diag(DIAG_STORE, DIAG_ERROR, "log folder %s goes offline: %s: %s", dir->path, what,
-         io_error_text(dir->dirs->io, ERR_IO));
+    diag(DIAG_STORE, DIAG_ERROR,
+         "log folder %s goes offline (%s: %s): its partitions are not served until the disk is "
+         "mended and the node started again",
+         dir->path, what, io_error_text(dir->dirs->io, ERR_IO));
     if (!dir->dirs->options.failed || __atomic_exchange_n(&dir->failed_told, 1, __ATOMIC_ACQ_REL))
         return;
     dir->failed_task.run = tell_failed;

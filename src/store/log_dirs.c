@@ -106,7 +106,10 @@ static enum err lock_folder(struct log_dir *dir, enum err *ret_refused, char **r
     }
     /* A folder that cannot be used goes offline; the others live. */
     if (err && err != ERR_DISK_FULL) {
-        diag(DIAG_STORE, DIAG_ERROR, "log folder %s: %s", dir->path, io_error_text(io, err));
+        diag(DIAG_STORE, DIAG_ERROR,
+             "log folder %s cannot be used: %s. Its partitions are not served until it is mended "
+             "and the node started again",
+             dir->path, io_error_text(io, err));
         __atomic_store_n(&dir->online, 0, __ATOMIC_RELEASE);
         *ret_refused = err;
     }

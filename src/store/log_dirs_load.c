@@ -77,7 +77,10 @@ static void list_folder(struct loader *loader, struct log_dir *dir)
                                         loader->load->default_config.file_delete_delay_ms);
             mem_free(path);
         } else if (log_dir_has_suffix(names[i], "-stray")) {
-            diag(DIAG_STORE, DIAG_WARN, "%s/%s is left alone", dir->path, names[i]);
+            diag(DIAG_STORE, DIAG_WARN,
+                 "%s/%s was set aside by an earlier start and is left alone; delete it when it is "
+                 "of no use",
+                 dir->path, names[i]);
         } else if (parse_folder(names[i], &topic, &partition)) {
             /* No file of a log folder has such a name. */
             add_item(loader, dir, names[i]);
@@ -157,7 +160,7 @@ static void load_one(struct loader *loader, const struct load_item *item)
     if (err == ERR_TOO_MANY_FILES) {
         __atomic_store_n(&loader->out_of_files, 1, __ATOMIC_RELAXED);
     } else if (err) {
-        diag(DIAG_STORE, DIAG_ERROR, "%s cannot be loaded: %s", path, err_name(err));
+        diag(DIAG_STORE, DIAG_ERROR, "%s cannot be loaded: %s", path, err_text(err));
         log_dir_fail(dir, "load partition");
     } else {
         checkpoint_get(&dir->cleaned, options.topic, options.partition, &log->first_dirty);

@@ -33,7 +33,8 @@ static void close_log(struct log *log, struct closing *closing)
         lock_release(lock);
     if (!err)
         return;
-    diag(DIAG_STORE, DIAG_WARN, "%s was not closed cleanly: %s", log->path->text, err_name(err));
+    diag(DIAG_STORE, DIAG_WARN, "%s was not closed cleanly: %s; the next start recovers it",
+         log->path->text, err_text(err));
     uint32_t none = 0;
     __atomic_compare_exchange_n(&closing->failed, &none, (uint32_t)err, false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
@@ -69,7 +70,7 @@ static void run_finish(struct io_job *job)
         err = log_dir_write_clean_file(dir, dir->dirs->stop->broker_epoch);
     if (err)
         diag(DIAG_STORE, DIAG_WARN, "log folder %s: no clean stop (%s); it will be recovered",
-             dir->path, err_name(err));
+             dir->path, err_text(err));
 }
 
 static void finished(struct io_job *job)

@@ -83,7 +83,7 @@ static enum err set_aside(struct log *current)
     enum err err = segment_write_indexes(log_active(current), true);
     if (err)
         diag(DIAG_STORE, DIAG_DEBUG, "%s: indexes not written: %s", current->path->text,
-             err_name(err));
+             err_text(err));
     char *path =
         log_dir_suffixed_path(current->dir, log_topic(current), current->partition, "-delete");
     err = log_path_rename(current->path, current->io, path);

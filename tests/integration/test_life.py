@@ -121,15 +121,21 @@ def refusals(root):
             ("process.roles", "broker,cook", ["process.roles", "cook"]),
             ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
              ["authorizer.class.name", "everybody"]),
-            ("node.id", "-4", ["node.id"])):
+            ("node.id", "-4", ["node.id"]), ("node.id", "", ["configuration node.id"])):
         bad = Klamm()
         bad.properties[key] = value
         code, text = run("server", bad.config_path())
         check(f"{key}={value} stops the start and says why", code != 0 and
               all(w in text for w in words), text)
-    odd = Klamm(some__odd__key="1").start()
+    bad = Klamm(config__providers="env", broker__rack="${env:RACK}")
+    code, text = run("server", bad.config_path())
+    check("a reference that a config provider should fill in stops the start", code != 0 and
+          all(w in text for w in ("broker.rack", "${env:", "config.providers")), text)
+    odd = Klamm(some__odd__key="1", broker__rack="${env:RACK}").start()
     odd.stop()
     check("an unknown key is a warning", "some.odd.key" in odd.log(), odd.log())
+    check("a reference that is taken literally is a warning",
+          "taken as they stand: broker.rack" in odd.log(), odd.log())
     odd.clean()
     code, text = run("server", os.path.join(root, "no-such-file"))
     check("a missing file is named", code != 0 and "no-such-file" in text, text)
@@ -139,6 +145,11 @@ def refusals(root):
     check("an unknown word is named", code != 0 and "sing" in text, text)
     code, text = run("--help")
     check("--help", code == 0 and "server" in text and "storage" in text, text)
+    check("help is the same", run("help") == (code, text) == run("-h"))
+    code, text = run("version")
+    check("version names Klamm's and Apache Kafka's", code == 0 and
+          re.fullmatch(r"klamm \d+\.\d+\.\d+ \(Apache Kafka 4\.4\.0\)\n", text), text)
+    check("--version is the same", run("--version") == (code, text))
     code, text = run("server", "--help")
     check("server --help names every option", code == 0 and
           all(o in text for o in ("--data", "--listen", "--memory", "--ready-fd")), text)

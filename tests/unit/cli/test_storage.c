@@ -165,8 +165,9 @@ static void refuses_what_does_not_fit(void **state)
          "Cannot set kraft.version to 0 if controller.quorum.voters is empty"},
         {FORMAT " -s -r 4.5-IV0", "Unknown metadata.version '4.5-IV0'."},
         {FORMAT " -I 1@h", "Failed to parse dynamic voter 1@h"},
-        {FORMAT " -s @nowhere", "the file of arguments nowhere cannot be read: no such file"},
-        {"storage info -c nowhere", "nowhere: no such file"},
+        {FORMAT " -s @nowhere",
+         "the file of arguments nowhere cannot be read: No such file or directory"},
+        {"storage info -c nowhere", "nowhere: No such file or directory"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(run(cases[i].line), 1);

@@ -36,6 +36,12 @@ static void test_missing_and_defaults(void **state)
     assert_refused("node.id=1\n", "Missing required configuration", "which has no default value.");
     assert_refused("process.roles=broker\ncontroller.listener.names=C\n",
                    "Missing required configuration \"node.id\"", "no default");
+    /* The id that was written is named, not the one that Kafka copies it to. */
+    assert_refused("process.roles=broker,controller\nnode.id=\n", "for configuration node.id:", "");
+    assert_refused("process.roles=broker,controller\nbroker.id=\n",
+                   "for configuration broker.id:", "");
+    assert_refused("node.id=1\nprocess.roles=broker,controller\nbroker.id=x\n",
+                   "for configuration broker.id:", "");
     struct config *config = config_of("process.roles=broker,controller\nbroker.id=5\n"
                                       "controller.listener.names=C\n"
                                       "controller.quorum.voters=5@h:1\n"

@@ -34,11 +34,31 @@ static void test_unsafe_or_impossible(void **state)
     refused(NODE "controller.quorum.voters=1@a:1,2@b:1\n", "2 voters");
 }
 
+/* Without the provider a reference would be taken as it stands: a folder named "${env:DIR}". */
+static void test_references(void **state)
+{
+    (void)state;
+#define PROVIDERS "config.providers=file,env\n"
+    refused(NODE PROVIDERS "log.dirs=/data/${env:DIR}\n", "log.dirs: its value holds ${env:...}");
+    refused(NODE PROVIDERS "ssl.keystore.password=$a{}${x}${file:/secret:key}\n",
+            "ssl.keystore.password: its value holds ${file:...}");
+    struct config *config =
+        config_of(NODE PROVIDERS "broker.rack=${other:a}\n"
+                                 "super.users=${env}\nsasl.jaas.config=$env:a}\n");
+    char *message;
+    assert_int_equal(config_check_served(config, &message), ERR_NONE);
+    assert_int_equal(config_reference_count(config), 1);
+    assert_slice_eq(config_reference_at(config, 0), "broker.rack");
+    config_unref(config);
+#undef PROVIDERS
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain_node_is_served),
         cmocka_unit_test(test_unsafe_or_impossible),
+        cmocka_unit_test(test_references),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

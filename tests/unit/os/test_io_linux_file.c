@@ -24,7 +24,7 @@ static void opens_with_flags(void **state)
     /* Each kind of error keeps its text: what failed is told though other calls failed since. */
     assert_string_equal(io_error_text(f->io, ERR_NOT_FOUND), "No such file or directory");
     assert_string_equal(io_error_text(f->io, ERR_EXISTS), "File exists");
-    assert_string_equal(io_error_text(f->io, ERR_CORRUPT), "CORRUPT");
+    assert_string_equal(io_error_text(f->io, ERR_CORRUPT), "the data is damaged");
     assert_int_equal(io_open(f->io, in_folder(f, "p"), IO_WRITE | IO_CREATE | IO_PRIVATE, &fd),
                      ERR_NONE);
     io_close(f->io, fd);
