@@ -9,6 +9,8 @@ import os
 import re
 import sys
 
+import conf_schema
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 70
@@ -44,6 +46,8 @@ BANNED = [
 ]
 BANNED_RE = [(re.compile(r"(?<![\w.>])(?:%s)\s*\(" % names), use, where)
              for names, use, where in BANNED]
+# Of src/conf: tables, and what checks or describes values without obeying them.
+SHOWS_VALUES = ("table", "documentation", "config_check", "dynamic")
 IFDEF_MODULES = ("os", "wire", "base", "record")
 
 breaches = []
@@ -145,9 +149,31 @@ def check_unit_test(path, module, name):
     breach(path, 1, "has no unit test in tests/unit/" + module)
 
 
+def check_effective_keys(words):
+    """A key that docs/CONFIGURATION.md calls effective is read by code: by its own name, or by that
+    of a topic or group key whose default it is. The tables themselves, and what only checks or shows
+    values, are not looked at."""
+    tables = conf_schema.load(os.path.join(ROOT, "schema"))
+
+    def is_read(kind, name):
+        return f"{kind}_KEY_{re.sub('[^A-Za-z0-9]', '_', name)}".upper() in words
+
+    stands_behind = {}
+    for kind in ("topic", "group"):
+        for row in tables[kind]:
+            for broker_key, _ in conf_schema.read_fallbacks(row):
+                stands_behind.setdefault(broker_key, []).append((kind, row["name"]))
+    for row in tables["broker"]:
+        name = row["name"]
+        if row["support"] == "effective" and not is_read("broker", name) and \
+                not any(is_read(*key) for key in stands_behind.get(name, ())):
+            breach(os.path.join(ROOT, "schema", "config-support.tsv"), 1,
+                   f"{name} is called effective, but nothing in src reads it")
+
+
 def main():
     allowed = layers()
-    count = 0
+    count, key_words = 0, set()
     for folder, folders, names in sorted(os.walk(os.path.join(ROOT, "src"))):
         folders.sort()
         module = os.path.relpath(folder, os.path.join(ROOT, "src")).split(os.sep)[0]
@@ -165,8 +191,11 @@ def main():
             check_sizes(path, code, raw)
             check_calls(path, code)
             check_head(path, raw, module, code)
+            if module != "conf" or not name.startswith(SHOWS_VALUES):
+                key_words.update(re.findall(r"\b(?:BROKER|TOPIC|GROUP)_KEY_\w+", code))
             if name.endswith((".c", ".cc")) and module != "main":
                 check_unit_test(path, module, name)
+    check_effective_keys(key_words)
     for line in breaches:
         print(line)
     print(f"check: {count} files, {len(breaches)} breaches")

@@ -93,7 +93,10 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     context->config = config;
     tell_threads(before, config);
     struct net_config net = settings_net(config, publisher->memory, &publisher->files);
+    struct net_ip_limit *limits = settings_ip_limits(context->io, config, &net.ip_limit_count);
+    net.ip_limits = limits;
     net_configure(publisher->net, &net);
+    mem_free(limits);
     struct cleaner_config cleaner = settings_cleaner(config);
     log_dirs_configure_cleaner(context->log_dirs, &cleaner);
     struct replica_moves_config moves = settings_moves(config);

@@ -1,7 +1,9 @@
 /* Keys to options: one function for each module, nothing else in between. */
 #include "server/settings.h"
 
+#include "base/mem.h"
 #include "meta/image.h"
+#include "os/diag.h"
 
 #include <stdio.h>
 
@@ -55,6 +57,51 @@ struct net_config settings_net(const struct config *config, int64_t memory,
         net.receive_buffer_size = int32_of(config, BROKER_KEY_SOCKET_RECEIVE_BUFFER_BYTES);
     net.backlog = int32_of(config, BROKER_KEY_SOCKET_LISTEN_BACKLOG_SIZE);
     return net;
+}
+
+/* Of one host several times the last counts, as in Kafka. */
+static void put_limit(struct net_ip_limit *limits, size_t *count, const struct net_ip_limit *limit)
+{
+    size_t at = 0;
+    while (at < *count && strcmp(limits[at].host, limit->host) != 0)
+        at++;
+    limits[at] = *limit;
+    *count += at == *count;
+}
+
+struct net_ip_limit *settings_ip_limits(struct io *io, const struct config *config,
+                                        size_t *ret_count)
+{
+    struct slice text = config_string(config, BROKER_KEY_MAX_CONNECTIONS_PER_IP_OVERRIDES);
+    struct slice rest = text, item, host, number;
+    size_t count = 0, capacity = 0;
+    while (slice_next_part(&rest, ',', &item))
+        capacity++;
+    struct net_ip_limit *limits = mem_array(capacity + 1, sizeof *limits);
+    while (slice_next_part(&text, ',', &item)) {
+        struct io_address address;
+        int64_t value;
+        /* config_check has refused what is not host:limit. */
+        if (!slice_cut_last(slice_trim(item), ':', &host, &number) ||
+            !slice_to_i64(slice_trim(number), INT32_MIN, INT32_MAX, &value))
+            continue;
+        if (host.size > 2 && host.data[0] == '[' && host.data[host.size - 1] == ']')
+            host = slice_sub(host, 1, host.size - 2);
+        char *name = slice_to_cstr(host);
+        if (io_resolve(io, name, 0, &address) == ERR_NONE) {
+            struct net_ip_limit limit = {.connections_max = (int32_t)value};
+            memcpy(limit.host, address.host, sizeof limit.host);
+            put_limit(limits, &count, &limit);
+        } else {
+            diag(DIAG_SERVER, DIAG_WARN,
+                 "max.connections.per.ip.overrides: the host %s has no address; its limit has no "
+                 "effect",
+                 name);
+        }
+        mem_free(name);
+    }
+    *ret_count = count;
+    return limits;
 }
 
 struct coord_config settings_coord(const struct config *config, const struct meta_image *image)

@@ -1,4 +1,5 @@
-/* From configuration keys to the option structs of the modules that obey them. Pure. */
+/* From configuration keys to the option structs of the modules that obey them. Pure, but for what
+ * takes a struct io. */
 #ifndef KLAMM_SERVER_SETTINGS_H
 #define KLAMM_SERVER_SETTINGS_H
 
@@ -22,6 +23,10 @@ struct settings_files settings_files(int64_t limit, int loop_count, int folder_c
 /* `memory` is the node's budget: half of it is for requests and answers under way. */
 struct net_config settings_net(const struct config *config, int64_t memory,
                                const struct settings_files *files);
+/* The limits of max.connections.per.ip.overrides, for settings_net; mem_free them. A host name is
+ * resolved, which may block; one without an address is told and left out. */
+struct net_ip_limit *settings_ip_limits(struct io *io, const struct config *config,
+                                        size_t *ret_count);
 /* The image tells the finalized transaction.version. */
 struct coord_config settings_coord(const struct config *config, const struct meta_image *image);
 /* Times and sizes; paths, ids and callbacks are the node's. */

@@ -239,6 +239,24 @@ def crowds():
         half.close()
 
 
+def limited():
+    """max.connections.per.ip.overrides: this address may have three connections, another more."""
+    with Klamm(max__connections__per__ip__overrides="10.1.2.3:1,127.0.0.1:3") as node:
+        # start() has looked whether the port answers; that connection may not be forgotten yet.
+        time.sleep(0.3)
+        open_ones = [connect(node.port) for _ in range(3)]
+        served = [len(c.call("Metadata", 12, {"Topics": []})["Brokers"]) for c in open_ones]
+        try:
+            with connect(node.port, 5) as c:
+                fourth = c.call("Metadata", 12, {"Topics": []})
+        except (OSError, kwire.Closed) as e:
+            fourth = e
+        for c in open_ones:
+            c.close()
+        check("max.connections.per.ip.overrides", served == [1, 1, 1] and
+              isinstance(fourth, Exception), (served, fourth))
+
+
 def wait_until(ready, seconds=30):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -361,7 +379,7 @@ def main():
     for part, arguments in ((without_configuration, (root,)),
                             (never_formats_a_folder_with_logs, (root,)), (refusals, (root,)),
                             (stops_at_any_moment, ()), (first_answers, ()), (crowds, ()),
-                            (full_disk, ())):
+                            (limited, ()), (full_disk, ())):
         try:
             part(*arguments)
         except Exception as e:

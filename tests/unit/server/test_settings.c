@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "meta/image.h"
+#include "os/io_linux.h"
 #include "server/settings.h"
 
 #include <stdio.h>
@@ -37,6 +38,30 @@ static void files_are_shared_out(void **state)
     assert_int_equal(settings_net(config, 1 << 30, &few).connections_max, 18);
     assert_int_equal(settings_net(config, 1 << 30, &plenty).connections_max, 50);
     config_unref(config);
+}
+
+/* A limit for one address; of two the last counts. */
+static void limits_for_one_address(void **state)
+{
+    (void)state;
+    struct io *io = io_linux_new();
+    struct config *config = node_config(
+        "max.connections.per.ip.overrides=10.0.0.1:5, 127.0.0.1:7,[::1]:8,10.0.0.1:6\n");
+    size_t count;
+    struct net_ip_limit *limits = settings_ip_limits(io, config, &count);
+    assert_int_equal(count, 3);
+    assert_string_equal(limits[0].host, "10.0.0.1");
+    assert_int_equal(limits[0].connections_max, 6);
+    assert_string_equal(limits[1].host, "127.0.0.1");
+    assert_int_equal(limits[1].connections_max, 7);
+    assert_string_equal(limits[2].host, "::1");
+    mem_free(limits);
+    config_unref(config);
+    config = node_config("");
+    mem_free(settings_ip_limits(io, config, &count));
+    assert_int_equal(count, 0);
+    config_unref(config);
+    io_linux_free(io);
 }
 
 /* Kafka's defaults where the file is silent. */
@@ -100,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_shared_out),
+        cmocka_unit_test(limits_for_one_address),
         cmocka_unit_test(defaults),
         cmocka_unit_test(the_file_wins),
     };
