@@ -85,6 +85,8 @@ def meson_suites(folder, *suites, repeat=1, env=None):
 def tier_rules():
     result = run([sys.executable, "tools/check.py"])
     count(result.returncode == 0, "tools/check.py", result.stdout)
+    result = run([sys.executable, "tests/tools/test_parts.py"])
+    count(result.returncode == 0, "tests/tools/test_parts.py", result.stdout)
 
 
 def sources(*folders, ending=(".c", ".cc", ".h")):
