@@ -369,7 +369,8 @@ void publish_image(struct publisher *publisher, const struct meta_image *old,
                    const struct meta_image *new)
 {
     bool config_changed = publish_config(publisher, old, new);
-    if (config_changed || transaction_version_changed(old, new))
+    /* The first time: what the load of the logs found. */
+    if (publisher->is_first || config_changed || transaction_version_changed(old, new))
         publish_coordinators(publisher, new);
     publish_deletions(publisher, old, new);
     if (publisher->is_first)
