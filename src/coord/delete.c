@@ -1,7 +1,9 @@
 /* DeleteGroups: an empty classic group goes with all its offsets, pending ones of open transactions
  * included: tombstones in one batch, the answer after their commit. Groups with members answer
- * NON_EMPTY_GROUP; unknown ones, and those of the kinds that are not served (whose records must not
- * be overwritten), GROUP_ID_NOT_FOUND. Called under the shard holder's lock. */
+ * NON_EMPTY_GROUP, unknown ones GROUP_ID_NOT_FOUND. Empty ones of the kinds that are not served,
+ * whose records must not be overwritten, answer UNSUPPORTED_VERSION (Kafka deletes them): they are
+ * there, and who deletes by script must not take them for deleted. Called under the shard holder's
+ * lock. */
 #include "coord/answers.h"
 #include "coord/group.h"
 #include "coord/group_record.h"
@@ -22,7 +24,10 @@ static void delete_done(struct coord_shard *shard, struct shard_write *write, en
 
 static enum err check_delete(const struct group *group)
 {
-    if (!group || group->kind != GROUP_CLASSIC || group->state == GROUP_DEAD)
+    if (group && group->kind != GROUP_CLASSIC)
+        return map_count(&group->foreign_members) == 0 ? ERR_UNSUPPORTED_VERSION
+                                                       : ERR_NON_EMPTY_GROUP;
+    if (!group || group->state == GROUP_DEAD)
         return ERR_GROUP_ID_NOT_FOUND;
     return group->state == GROUP_EMPTY ? ERR_NONE : ERR_NON_EMPTY_GROUP;
 }

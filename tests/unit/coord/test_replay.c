@@ -133,9 +133,10 @@ static void test_tombstones(void **state)
     trace_free(t);
 }
 
-/* Nothing that a classic client asks for touches a group of another kind. */
-/* `described`: state, type and error that DescribeGroups shows. */
-static void refuses_all(struct trace *t, const char *group, const char *described)
+/* Nothing that a classic client asks for touches a group of another kind. `described`: state, type
+ * and error that DescribeGroups shows. (4.4.0), but for DeleteGroups of an empty one, which Kafka
+ * deletes, and for JoinGroup of the consumer protocol's, which it converts. */
+static void refuses_all(struct trace *t, const char *group, bool has_members, const char *described)
 {
     struct client *x = trace_client(t, group);
     char lines[300];
@@ -156,10 +157,22 @@ static void refuses_all(struct trace *t, const char *group, const char *describe
     expect(t, lines);
     delete_group(t, group);
     describe_lines(t, t->shard, group, 6);
-    snprintf(lines, sizeof lines, "delete %s GROUP_ID_NOT_FOUND\n%s %s\n", group, group, described);
+    snprintf(lines, sizeof lines, "delete %s %s\n%s %s\n", group,
+             has_members ? "NON_EMPTY_GROUP" : "UNSUPPORTED_VERSION", group, described);
     expect(t, lines);
     wait_ms(t, INT64_C(8) * 24 * 3600 * 1000);
     assert_int_equal(t->batch_count, before);
+}
+
+/* Offsets of a group without members may be set and deleted by tools, as in Kafka (4.4.0), which
+ * knows besides what members subscribe to. */
+static void offsets_of(struct trace *t, const char *group, const char *lines)
+{
+    trace_client(t, "tool")->group = group;
+    commit_offset(t, "tool", "t", 0, 1);
+    fetch_offset(t, group, "t", 0);
+    delete_offset(t, "tool", "t", 0);
+    expect(t, lines);
 }
 
 static void test_other_kinds(void **state)
@@ -177,28 +190,37 @@ static void test_other_kinds(void **state)
     put_key(t, GROUP_RECORD_SHARE_MEMBER, "s", "m1", false);
     put_key(t, GROUP_RECORD_STREAMS_METADATA, "k", NULL, false);
     put_key(t, GROUP_RECORD_STREAMS_MEMBER, "k", "m1", false);
+    put_key(t, GROUP_RECORD_SHARE_METADATA, "se", NULL, false);
+    put_key(t, GROUP_RECORD_STREAMS_METADATA, "ke", NULL, false);
     put_key(t, GROUP_RECORD_CONSUMER_METADATA, "gone", NULL, false);
     put_key(t, GROUP_RECORD_CONSUMER_METADATA, "gone", NULL, true);
     put_key(t, 999, "later", NULL, false);
     load(t);
     list_lines(t, NULL, NULL);
     expect(t, "list c:consumer:Stable:consumer e:consumer:Empty:consumer s:share:Stable:share "
-              "k:streams:Stable:streams\n");
+              "k:streams:Stable:streams se:share:Empty:share ke:streams:Empty:streams\n");
     /* Those of the consumer protocol are shown, or kafka-consumer-groups gives up on all groups. */
-    refuses_all(t, "c", "Stable consumer/ [] NONE");
-    refuses_all(t, "e", "Empty consumer/ [] NONE");
-    refuses_all(t, "s", "Dead / [] GROUP_ID_NOT_FOUND");
-    refuses_all(t, "k", "Dead / [] GROUP_ID_NOT_FOUND");
-    /* Offsets of a group without members may be set by tools, as in Kafka. */
-    struct client *x = trace_client(t, "tool");
-    x->group = "c";
-    commit_offset(t, "tool", "t", 0, 1);
-    x->group = "s";
-    commit_offset(t, "tool", "t", 0, 1);
-    x->group = "e";
-    commit_offset(t, "tool", "t", 0, 1);
-    expect(t, "tool commit UNKNOWN_MEMBER_ID\ntool commit GROUP_ID_NOT_FOUND\n"
-              "tool commit NONE\n");
+    refuses_all(t, "c", true, "Stable consumer/ [] NONE");
+    refuses_all(t, "e", false, "Empty consumer/ [] NONE");
+    refuses_all(t, "s", true, "Dead / [] GROUP_ID_NOT_FOUND");
+    refuses_all(t, "se", false, "Dead / [] GROUP_ID_NOT_FOUND");
+    refuses_all(t, "k", true, "Dead / [] GROUP_ID_NOT_FOUND");
+    refuses_all(t, "ke", false, "Dead / [] GROUP_ID_NOT_FOUND");
+    offsets_of(t, "c",
+               "tool commit UNKNOWN_MEMBER_ID\nt-0 -1 -1 '' NONE\n"
+               "tool offset-delete NON_EMPTY_GROUP\n");
+    offsets_of(t, "k",
+               "tool commit UNKNOWN_MEMBER_ID\nt-0 -1 -1 '' NONE\n"
+               "tool offset-delete NON_EMPTY_GROUP\n");
+    static const char *const shares[] = {"s", "se"};
+    for (size_t i = 0; i < 2; i++)
+        offsets_of(t, shares[i],
+                   "tool commit GROUP_ID_NOT_FOUND\nt-0 -1 -1 '' NONE\n"
+                   "tool offset-delete GROUP_ID_NOT_FOUND\n");
+    static const char *const empty[] = {"e", "ke"};
+    for (size_t i = 0; i < 2; i++)
+        offsets_of(t, empty[i],
+                   "tool commit NONE\nt-0 1 7 '' NONE\ntool offset-delete NONE NONE\n");
     trace_free(t);
 }
 
