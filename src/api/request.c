@@ -67,6 +67,12 @@ void request_charge(struct request *request)
     request->charged = size;
 }
 
+void request_limit_idle(struct request *request, int64_t limit_ms)
+{
+    if (request->conn)
+        conn_limit_idle(request->conn, limit_ms);
+}
+
 struct slice request_client_host(const struct request *request)
 {
     return slice_str(request->client_host);

@@ -72,6 +72,10 @@ void request_no_reply(struct request *request);
 /* Ends the request and closes the connection, as Kafka does where no answer can be given. */
 void request_close(struct request *request);
 
+/* From now on the client's connection is closed when it was idle for so long; 0: as others. Loop
+ * thread. */
+void request_limit_idle(struct request *request, int64_t limit_ms);
+
 /* A response struct in the arena, filled with the schema's defaults. */
 void *request_response(struct request *request);
 

@@ -187,6 +187,13 @@ static struct txn_request *new_request(struct request *request)
     return txn;
 }
 
+/* Clients send TxnOffsetCommit as soon as AddOffsetsToTxn is answered, and EndTxn after that.
+ * librdkafka 2.16 may wait instead, for ever: for a coordinator's handle that it gave up when its
+ * only broker was away, and looks at again when the state of any of its connections changes. So a
+ * connection that falls silent here is closed long before connections.max.idle.ms; whoever was only
+ * slow opens another. Closing it costs a transaction nothing. */
+enum { OFFSETS_IDLE_MAX_MS = 3000 };
+
 /* Producers add a group's partition before they look for its coordinator: its topic may not be
  * there yet. */
 static int32_t offsets_partition(struct api_context *context, struct slice group_id)
@@ -202,6 +209,7 @@ static void add_offsets_to_txn(struct request *request)
     struct api_context *context = request->context;
     struct txn_request *txn = new_request(request);
     struct coordinator_call call;
+    request_limit_idle(request, OFFSETS_IDLE_MAX_MS);
     enum err err =
         coordinators_enter(context->transactions, body->transactional_id, request, &call);
     if (err) {
@@ -253,6 +261,7 @@ static void fetched(struct producer_id_call *call)
 
 static void end_txn(struct request *request)
 {
+    request_limit_idle(request, 0);
     ask_end(new_request(request), -1);
 }
 

@@ -32,6 +32,7 @@ struct read_ahead {
 
 static void watch_ready(struct loop_watch *watch, unsigned events);
 static void task_run(struct loop_task *task);
+static void limit_expired(struct loop_timer *timer);
 
 /* ---- getters and references -------------------------------------------------------------------
  */
@@ -116,6 +117,7 @@ void conn_open(struct net_loop *home, struct listener *listener, int fd,
     conn->listener = listener;
     conn->watch = (struct loop_watch){.fd = fd, .ready = watch_ready};
     conn->task.run = task_run;
+    conn->limit_timer.expired = limit_expired;
     list_init(&conn->lru);
     list_init(&conn->wait);
     outq_init(&conn->outq);
@@ -148,6 +150,30 @@ void conn_touch(struct conn *conn, int64_t now_ms)
     conn->active_ms = now_ms;
     list_remove(&conn->lru);
     list_push_back(&conn->home->conns, &conn->lru);
+}
+
+/* A limit comes and goes with single requests: the timer stays as it is then, and is set anew at
+ * most once a limit. */
+void conn_limit_idle(struct conn *conn, int64_t limit_ms)
+{
+    conn->idle_limit_ms = limit_ms;
+    if (!limit_ms || conn->closed || loop_timer_is_set(&conn->limit_timer))
+        return;
+    int64_t due_ms = io_mono_ms(conn->home->net->io) + limit_ms;
+    loop_timer_set(conn->home->loop, &conn->limit_timer, due_ms * 1000000);
+}
+
+static void limit_expired(struct loop_timer *timer)
+{
+    struct conn *conn = LIST_ITEM(timer, struct conn, limit_timer);
+    if (!conn->idle_limit_ms)
+        return;
+    int64_t now_ms = io_mono_ms(conn->home->net->io);
+    int64_t due_ms = (conn->busy ? now_ms : conn->active_ms) + conn->idle_limit_ms;
+    if (due_ms > now_ms)
+        loop_timer_set(conn->home->loop, timer, due_ms * 1000000);
+    else
+        net_close_idle(conn);
 }
 
 void conn_update_watch(struct conn *conn)
@@ -400,6 +426,7 @@ void conn_close(struct conn *conn)
     loop_watch_remove(home->loop, &conn->watch);
     io_close(home->net->io, conn->watch.fd);
     list_remove(&conn->lru);
+    loop_timer_cancel(home->loop, &conn->limit_timer);
     if (conn->waits_memory) {
         list_remove(&conn->wait);
         conn->waits_memory = false;

@@ -49,6 +49,10 @@ void conn_send_buf(struct conn *conn, struct buf *body);
  * on_frame before it returns, unless it was called from inside on_frame. */
 void conn_resume(struct conn *conn);
 
+/* Until further notice, closes the connection when it was idle for limit_ms, if that is earlier
+ * than connections.max.idle.ms would have it; 0 takes the limit away. */
+void conn_limit_idle(struct conn *conn, int64_t limit_ms);
+
 /* Closes at once; what is queued is dropped. on_close follows before the loop turn ends (never from
  * inside this call). */
 void conn_close(struct conn *conn);

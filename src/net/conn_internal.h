@@ -48,6 +48,8 @@ struct conn {
     struct loop_task task;   /* open, close, continue sending */
     struct list lru, wait;
     int64_t active_ms;
+    int64_t idle_limit_ms;         /* conn_limit_idle; 0 = none */
+    struct loop_timer limit_timer; /* may be set without a limit: it then does nothing */
     void *user;
     struct listener *listener;
     struct io_address local, peer;

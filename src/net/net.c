@@ -85,6 +85,14 @@ static void close_stalled(struct net_loop *nl, int64_t before_ms)
     }
 }
 
+void net_close_idle(struct conn *conn)
+{
+    diag(DIAG_NET, DIAG_DEBUG, "closing the idle connection of %s:%u", conn->peer.host,
+         conn->peer.port);
+    count(&conn->home->net->idle_closed, 1);
+    conn_close(conn);
+}
+
 static void idle_expired(struct loop_timer *timer)
 {
     struct net_loop *nl = LIST_ITEM(timer, struct net_loop, idle_timer);
@@ -102,10 +110,7 @@ static void idle_expired(struct loop_timer *timer)
             conn_touch(conn, now_ms);
             continue;
         }
-        diag(DIAG_NET, DIAG_DEBUG, "closing the idle connection of %s:%u", conn->peer.host,
-             conn->peer.port);
-        count(&nl->net->idle_closed, 1);
-        conn_close(conn);
+        net_close_idle(conn);
     }
     net_watch_idle(nl);
 }

@@ -73,6 +73,7 @@ void net_leave(struct net *net, const char *host);
 bool net_has_room(struct net *net);
 struct net_loop *net_pick_loop(struct net *net);
 void net_watch_idle(struct net_loop *nl);
+void net_close_idle(struct conn *conn);
 
 /* listener.c: accepts again after a pause. Loop 0. */
 void listener_continue_all(struct net *net);

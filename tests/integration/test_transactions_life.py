@@ -13,6 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import kbatch  # noqa: E402
+import kwire  # noqa: E402
 from nodes import check, finish  # noqa: E402
 from probe import Probe, node_under_test  # noqa: E402
 from txns import (Txn, committed_offset, describe, marker, plant, producers, read,  # noqa: E402
@@ -375,12 +376,44 @@ def hanging(t):
     check("with verification it must again", wait(refused))
 
 
+def silence(t):
+    """Between AddOffsetsToTxn and EndTxn Klamm does not leave a silent connection open for long,
+    for it may be one of librdkafka's that waits for nothing. The transaction does not mind."""
+    t.create("silent")
+    t.coordinated("silent-g")
+    quiet, done = Probe(t.node), Probe(t.node)
+    for probe in (quiet, done):
+        p = Txn(probe, "silent" if probe is quiet else "silent-done", old=True)
+        p.init()
+        check("AddOffsetsToTxn", p.add_offsets("silent-g") == 0)
+    p.end(True)
+    began = time.monotonic()
+    try:
+        quiet.c.receive_frame()
+        took = -1
+    except kwire.Closed:
+        took = time.monotonic() - began
+    check("silence after AddOffsetsToTxn ends the connection", 2 < took < 8, took)
+    time.sleep(1)
+    check("and not after EndTxn", p.describe()["TransactionState"] == "CompleteCommit")
+    p = Txn(quiet, "silent", old=True)
+    quiet.reconnect()
+    row = p.describe()
+    p.pid, p.epoch = row["ProducerId"], row["ProducerEpoch"]
+    check("the transaction goes on over another", row["TransactionState"] == "Ongoing" and
+          p.commit_offset("silent-g", "silent", 5) == 0 and p.end(True)["ErrorCode"] == 0)
+    at = wait(lambda: committed_offset(t, "silent-g", "silent")[1] == 5)
+    check("its offset is there", at)
+    quiet.c.close()
+    done.c.close()
+
+
 def main():
     node = node_under_test(
         transaction__abort__timed__out__transaction__cleanup__interval__ms="200").start()
     parts = (timeouts, hanging, restarts, phases, overdue, epochs, expiry)
     if os.environ.get("NODE") != "apache":
-        parts += (power_cut,)
+        parts += (power_cut, silence)
     chosen = sys.argv[1:]
     try:
         t = Probe(node)

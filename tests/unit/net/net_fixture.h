@@ -4,7 +4,8 @@
  *   p  park until `release_parked`   s  reply with `reply_size` bytes in pieces
  *   f  reply: 2 bytes and the file   x  echo, then close      c  close at once
  *   h  hold the frame until the next request of any connection, reply at once
- *   w  work for 2 ms, then echo */
+ *   w  work for 2 ms, then echo
+ *   l  limit idling to 400 ms, echo  L  without such a limit again, echo */
 #ifndef KLAMM_TESTS_NET_FIXTURE_H
 #define KLAMM_TESTS_NET_FIXTURE_H
 
@@ -135,6 +136,8 @@ static inline void fixture_frame(void *context, struct conn *conn, struct frame 
     } else if (what != 'n') {
         if (what == 'w')
             usleep(2000);
+        if (what == 'l' || what == 'L')
+            conn_limit_idle(conn, what == 'l' ? 400 : 0);
         echo(conn, frame);
     }
     if (what == 'x')

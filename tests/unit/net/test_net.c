@@ -27,6 +27,48 @@ static void idle_connections_are_closed(void **state)
     net_end(f);
 }
 
+static void echo_of(int fd, char what)
+{
+    put_frame(fd, what, 10);
+    expect_echo(fd, what, 10);
+}
+
+/* A limit of its own ends a silent connection; not one that talks, has a request under way, or was
+ * told that it has none any more. */
+static void a_limit_closes_idle_connections_earlier(void **state)
+{
+    (void)state;
+    struct net_fixture *f = net_start(NULL);
+    int silent = client_open(f), talks = client_open(f), parked = client_open(f),
+        unlimited = client_open(f);
+    echo_of(talks, 'l');
+    echo_of(parked, 'l');
+    put_frame(parked, 'p', 20);
+    wait_parked(f);
+    echo_of(unlimited, 'l');
+    echo_of(unlimited, 'L');
+    echo_of(silent, 'l');
+    for (int i = 0; i < 16; i++) {
+        usleep(50000);
+        echo_of(talks, 'e');
+    }
+    assert_true(has_bytes(silent, 0) && is_ended(silent));
+    assert_false(has_bytes(parked, 0));
+    assert_false(has_bytes(unlimited, 0));
+    release_parked(f);
+    expect_echo(parked, 'p', 20);
+    assert_true(is_ended(parked));
+    assert_true(is_ended(talks));
+    echo_of(unlimited, 'l');
+    assert_true(is_ended(unlimited));
+    assert_int_equal(net_counters(f->net).connections_idle_closed, 4);
+    close(silent);
+    close(talks);
+    close(parked);
+    close(unlimited);
+    net_end(f);
+}
+
 static void defaults_are_kafkas(void **state)
 {
     (void)state;
@@ -80,6 +122,7 @@ static void churn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(idle_connections_are_closed),
+                                       cmocka_unit_test(a_limit_closes_idle_connections_earlier),
                                        cmocka_unit_test(defaults_are_kafkas),
                                        cmocka_unit_test(counts), cmocka_unit_test(churn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
