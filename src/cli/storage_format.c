@@ -275,7 +275,7 @@ static int state_of(const struct plan *p, const char *dir)
     if (e == ERR_NOT_FOUND)
         return 0;
     if (e != ERR_NONE) {
-        fprintf(stderr, "%s/meta.properties cannot be read: %s\n", dir, err_text(e));
+        fprintf(stderr, "%s/meta.properties cannot be read: %s\n", dir, io_error_text(p->io, e));
         return -1;
     }
     if (strcmp(meta.cluster_id, p->args->cluster_id) != 0) {

@@ -216,6 +216,24 @@ static void publish_first(struct quorum *q)
     meta_image_unref(old);
 }
 
+/* Why a node cannot lead its quorum: a person may have copied a folder, or lost a part of it. */
+static char *cannot_lead(const struct quorum *q)
+{
+    if (q->voters.count == 0)
+        return mem_printf("%s names no voters: the metadata log and its snapshots are missing or "
+                          "damaged. Put the folder back from a copy; formatted anew, it would know "
+                          "no topics",
+                          q->path);
+    if (q->voters.count == 1)
+        return mem_printf("%s names node %d as the only voter, and with another directory.id or "
+                          "node.id than this folder's meta.properties: the metadata log is another "
+                          "node's",
+                          q->path, q->voters.voters[0].id);
+    return mem_printf("node %d is not the only voter of its metadata quorum: quorums of more "
+                      "voters are not served yet",
+                      q->raft.id);
+}
+
 enum err quorum_start(struct quorum *q, const struct controller_registration *self, char **ret_text)
 {
     struct raft_update update;
@@ -224,9 +242,7 @@ enum err quorum_start(struct quorum *q, const struct controller_registration *se
     raft_step(&q->raft, &event, &update);
     lock_release(&q->lock);
     if (!update.became_leader) {
-        *ret_text = mem_printf("node %d is not the only voter of its metadata quorum: quorums of "
-                               "more voters are not served yet",
-                               q->raft.id);
+        *ret_text = cannot_lead(q);
         return ERR_NOT_CONTROLLER;
     }
     lock_take(&q->lock);

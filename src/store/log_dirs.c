@@ -189,7 +189,9 @@ static enum err read_metas(struct log_dirs *dirs, char **ret_text)
         if (err == ERR_NOT_FOUND) {
             err = ERR_NONE;
         } else if (err == ERR_CORRUPT) {
-            *ret_text = mem_printf("%s/meta.properties cannot be understood.", dir->path);
+            *ret_text = mem_printf("%s/meta.properties cannot be understood: it must hold "
+                                   "version=1, cluster.id and node.id. Put it back from a copy.",
+                                   dir->path);
         } else if (err) {
             log_dir_fail(dir, "read meta.properties");
             err = ERR_NONE;

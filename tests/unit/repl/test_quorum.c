@@ -650,6 +650,21 @@ static void the_quorum_describes_itself(void **state)
     stage_fini(&s);
 }
 
+/* A folder whose metadata was lost: another reason, another way out. */
+static void no_voters_are_told_apart(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, "controller.quorum.bootstrap.servers=127.0.0.1:40911\n");
+    char *text = NULL;
+    assert_int_equal(stage_open(&s, &text), ERR_NONE);
+    assert_int_equal(quorum_start(s.quorum, &s.self, &text), ERR_NOT_CONTROLLER);
+    assert_non_null(strstr(text, "/__cluster_metadata-0 names no voters"));
+    mem_free(text);
+    stage_close(&s);
+    stage_fini(&s);
+}
+
 static void other_voters_are_refused(void **state)
 {
     (void)state;
@@ -681,6 +696,7 @@ int main(void)
         cmocka_unit_test(old_files_go_off_the_lock),
         cmocka_unit_test(damage_is_named),
         cmocka_unit_test(the_quorum_describes_itself),
+        cmocka_unit_test(no_voters_are_told_apart),
         cmocka_unit_test(other_voters_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
