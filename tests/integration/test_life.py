@@ -257,6 +257,25 @@ def limited():
               isinstance(fourth, Exception), (served, fourth))
 
 
+def credentials():
+    """What storage format --add-scram wrote is in the metadata of the node, also after a restart."""
+    node = Klamm()
+    code, text = run("storage", "format", "--standalone", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c",
+                     node.config_path(), "-S",
+                     "SCRAM-SHA-256=[name=alice,iterations=5000,password=hush]", "--add-scram",
+                     "SCRAM-SHA-512=[name=alice,password=hush]")
+    check("storage format --add-scram", code == 0 and "hush" not in text, text)
+    for when in ("after the format", "after a restart"):
+        node.stop()
+        node.start()
+        with connect(node.port) as c:
+            results = c.call("DescribeUserScramCredentials", 0, {"Users": None})["Results"]
+        check(f"the credentials are described {when}",
+              [(r["User"], [(i["Mechanism"], i["Iterations"]) for i in r["CredentialInfos"]])
+               for r in results] == [("alice", [(1, 5000), (2, 4096)])], results)
+    node.clean()
+
+
 def wait_until(ready, seconds=30):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -379,7 +398,7 @@ def main():
     for part, arguments in ((without_configuration, (root,)),
                             (never_formats_a_folder_with_logs, (root,)), (refusals, (root,)),
                             (stops_at_any_moment, ()), (first_answers, ()), (crowds, ()),
-                            (limited, ()), (full_disk, ())):
+                            (limited, ()), (credentials, ()), (full_disk, ())):
         try:
             part(*arguments)
         except Exception as e:
