@@ -29,7 +29,8 @@ enum {
 static const struct api_family *const families[] = {API_FAMILIES(API_FAMILY_ADDRESS)};
 #undef API_FAMILY_ADDRESS
 
-const struct api_handler *dispatch_find(int16_t key, unsigned listener)
+/* The handler of an API on a listener; NULL when it is not served there. */
+static const struct api_handler *find(int16_t key, unsigned listener)
 {
     static _Atomic(const struct api_handler *) known[KEY_COUNT];
     if (key < 0 || key >= KEY_COUNT)
@@ -51,7 +52,7 @@ bool dispatch_versions(int16_t key, unsigned listener, bool unstable, int16_t *r
                        int16_t *ret_max)
 {
     const struct wire_api *api = wire_api_find(key);
-    if (!api || !dispatch_find(key, listener))
+    if (!api || !find(key, listener))
         return false;
     *ret_min = api->announced_first;
     *ret_max = (int16_t)wire_api_version_last(api, unstable);
@@ -110,7 +111,7 @@ static const char *dispatch(struct request *request, struct cursor *c,
     request->api = wire_api_find(header->request_api_key);
     if (!request->api)
         return "unknown API";
-    request->handler = dispatch_find(header->request_api_key, request->listener);
+    request->handler = find(header->request_api_key, request->listener);
     if (!request->handler)
         return "API not served on this listener";
     request->version = header->request_api_version;

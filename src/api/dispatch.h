@@ -39,9 +39,6 @@ struct api_family {
     const struct api_family name = {name##_handlers,                   \
                                     sizeof name##_handlers / sizeof name##_handlers[0]}
 
-/* The handler of an API on a listener; NULL when it is not served there. */
-const struct api_handler *dispatch_find(int16_t key, unsigned listener);
-
 /* Versions served and announced; false when the API is not served on the listener. */
 bool dispatch_versions(int16_t key, unsigned listener, bool unstable, int16_t *ret_min,
                        int16_t *ret_max);

@@ -64,9 +64,6 @@ static inline int64_t cursor_i64(struct cursor *c)
     return p ? be_i64(p) : 0;
 }
 
-uint32_t cursor_uvarint(struct cursor *c);  /* at most 5 bytes, 32 bits */
-uint64_t cursor_uvarlong(struct cursor *c); /* at most 10 bytes */
-int32_t cursor_varint(struct cursor *c);    /* zigzag of the above */
-int64_t cursor_varlong(struct cursor *c);
+uint32_t cursor_uvarint(struct cursor *c); /* at most 5 bytes, 32 bits */
 
 #endif

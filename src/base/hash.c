@@ -1,32 +1,6 @@
 /* See hash.h. Pure. */
 #include "base/hash.h"
 
-int32_t murmur2(const void *data, size_t size)
-{
-    const uint8_t *p = data;
-    const uint32_t m = 0x5bd1e995u;
-    uint32_t h = 0x9747b28cu ^ (uint32_t)size;
-    for (; size >= 4; size -= 4, p += 4) {
-        uint32_t k =
-            (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-        k *= m;
-        k ^= k >> 24;
-        k *= m;
-        h = h * m ^ k;
-    }
-    if (size) {
-        if (size == 3)
-            h ^= (uint32_t)p[2] << 16;
-        if (size >= 2)
-            h ^= (uint32_t)p[1] << 8;
-        h = (h ^ p[0]) * m;
-    }
-    h ^= h >> 13;
-    h *= m;
-    h ^= h >> 15;
-    return (int32_t)h;
-}
-
 /* Code point at *at; malformed bytes count as U+FFFD, one each. */
 static uint32_t next_code_point(struct slice s, size_t *at)
 {

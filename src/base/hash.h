@@ -4,9 +4,6 @@
 
 #include "base/slice.h"
 
-/* murmur2 as the default partitioner uses it (seed 0x9747b28c). */
-int32_t murmur2(const void *data, size_t size);
-
 /* Java's String.hashCode of UTF-8 text (over its UTF-16 units). */
 int32_t java_hash(struct slice utf8);
 

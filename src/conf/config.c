@@ -133,7 +133,9 @@ static const struct conf_key *written_key(const struct config *config, int id)
     return key;
 }
 
-enum err config_parse_layers(struct config *config, bool strict, int *ret_ignored,
+/* Parses all layers into config->texts and values. With `strict`, the first bad value ends it with
+ * a message; else bad dynamic values are left out and counted. */
+static enum err parse_layers(struct config *config, bool strict, int *ret_ignored,
                              struct slice *ret_message)
 {
     int ignored = 0;
@@ -209,7 +211,7 @@ enum err config_new(const struct properties *properties, struct config **ret_con
     *pairs = copy_pairs((struct conf_pairs){items, (int32_t)count}, &config->arena);
     add_id_synonym(pairs);
     struct slice message = SLICE_NULL, hint = SLICE_NULL;
-    enum err error = config_parse_layers(config, true, NULL, &message);
+    enum err error = parse_layers(config, true, NULL, &message);
     if (!error)
         error = config_derive(config, &message);
     if (!error)
@@ -243,7 +245,7 @@ struct config *config_with_dynamic(const struct config *config, struct conf_pair
     struct config *copy = with_layers(config, broker, cluster_default);
     struct slice message, hint;
     int ignored;
-    enum err error = config_parse_layers(copy, false, &ignored, &message);
+    enum err error = parse_layers(copy, false, &ignored, &message);
     if (!error)
         error = config_derive(copy, &message);
     if (!error)
@@ -270,7 +272,7 @@ enum err config_try_dynamic(const struct config *config, struct conf_pairs broke
 {
     struct config *copy = with_layers(config, broker, cluster_default);
     struct slice message = SLICE_NULL, hint;
-    enum err error = config_parse_layers(copy, true, NULL, &message);
+    enum err error = parse_layers(copy, true, NULL, &message);
     if (!error)
         error = config_derive(copy, &message);
     if (!error)
@@ -347,11 +349,6 @@ int32_t config_node_id(const struct config *config)
     return (int32_t)config_int(config, BROKER_KEY_NODE_ID);
 }
 
-bool config_is_broker(const struct config *config)
-{
-    return config->is_broker;
-}
-
 bool config_is_controller(const struct config *config)
 {
     return config->is_controller;
@@ -399,12 +396,6 @@ int64_t config_log_roll_jitter_ms(const struct config *config)
                     3600000);
 }
 
-int64_t config_log_flush_interval_ms(const struct config *config)
-{
-    return first_of(config, BROKER_KEY_LOG_FLUSH_INTERVAL_MS,
-                    BROKER_KEY_LOG_FLUSH_SCHEDULER_INTERVAL_MS, 1);
-}
-
 const struct listener_list *config_listeners(const struct config *config)
 {
     return &config->listeners;
@@ -415,11 +406,6 @@ const struct listener_list *config_controller_listeners(const struct config *con
     return &config->controller_listeners;
 }
 
-const struct listener_list *config_broker_listeners(const struct config *config)
-{
-    return &config->broker_listeners;
-}
-
 const struct listener_list *config_advertised_listeners(const struct config *config)
 {
     return &config->advertised;
@@ -428,11 +414,6 @@ const struct listener_list *config_advertised_listeners(const struct config *con
 const struct listener_list *config_advertised_controller_listeners(const struct config *config)
 {
     return &config->advertised_controller;
-}
-
-struct slice config_inter_broker_listener(const struct config *config)
-{
-    return config->inter_broker_listener;
 }
 
 const struct config_voter *config_quorum_voters(const struct config *config, int32_t *ret_count)

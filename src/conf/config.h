@@ -62,24 +62,20 @@ bool config_is_static(const struct config *config, enum broker_key key);
 
 /* What is made of several keys. */
 int32_t config_node_id(const struct config *config);
-bool config_is_broker(const struct config *config);
 bool config_is_controller(const struct config *config);
 struct conf_list config_log_dirs(const struct config *config);     /* log.dirs, else log.dir */
 struct slice config_metadata_log_dir(const struct config *config); /* else the first log dir */
 int64_t config_log_retention_ms(const struct config *config);      /* -1 = without end */
 int64_t config_log_roll_ms(const struct config *config);
 int64_t config_log_roll_jitter_ms(const struct config *config);
-int64_t config_log_flush_interval_ms(const struct config *config);
 
-/* All of `listeners`; those of controller.listener.names; the others. */
+/* All of `listeners`; those of controller.listener.names. */
 const struct listener_list *config_listeners(const struct config *config);
 const struct listener_list *config_controller_listeners(const struct config *config);
-const struct listener_list *config_broker_listeners(const struct config *config);
 /* advertised.listeners, else listeners, for broker names and for controller names. A host "" stands
  * for this machine's own name (the server puts it in). */
 const struct listener_list *config_advertised_listeners(const struct config *config);
 const struct listener_list *config_advertised_controller_listeners(const struct config *config);
-struct slice config_inter_broker_listener(const struct config *config); /* its name */
 
 /* controller.quorum.voters ("1@host:9093,..."), parsed; and controller.quorum.bootstrap.servers. */
 struct config_voter {

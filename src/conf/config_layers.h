@@ -37,11 +37,6 @@ struct config {
 /* Null when absent. */
 struct slice conf_pairs_get(struct conf_pairs pairs, struct slice name);
 
-/* Parses all layers into config->texts and values. With `strict`, the first bad value ends it with
- * a message; else bad dynamic values are left out and counted. */
-enum err config_parse_layers(struct config *config, bool strict, int *ret_ignored,
-                             struct slice *ret_message);
-
 /* The configuration of `config` with the given dynamic layers, checked as Kafka checks an
  * alteration of a broker. On error *ret_message is from `arena`. */
 enum err config_try_dynamic(const struct config *config, struct conf_pairs broker,

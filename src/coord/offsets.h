@@ -25,8 +25,8 @@ void coord_offsets_commit(struct coord_shard *shard, const struct coord_event *e
 /* reply->response: struct txn_offset_commit_response. Writes one transactional batch with the
  * request's producer id and epoch; the offsets are seen when the producer's marker commits them.
  * Completes when the batch is committed. Not done here: the empty group id (INVALID_GROUP_ID), and
- * that the transaction is open on this partition. For the latter the holder verifies the partition
- * coord_shard_partition() first and hands what it got (struct coordinator_call: verification) to
+ * that the transaction is open on this partition. For the latter the holder verifies the shard's
+ * partition first and hands what it got (struct coordinator_call: verification) to
  * its own writer, which gives it to the log with the batch. */
 void coord_offsets_txn_commit(struct coord_shard *shard, const struct coord_event *event,
                               const struct txn_offset_commit_request *request,

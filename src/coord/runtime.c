@@ -125,11 +125,6 @@ enum err coord_shard_state(const struct coord_shard *shard)
     return ERR_NOT_COORDINATOR;
 }
 
-int32_t coord_shard_partition(const struct coord_shard *shard)
-{
-    return shard->partition;
-}
-
 void coord_shard_configure(struct coord_shard *shard, const struct coord_config *config)
 {
     shard->config = *config;

@@ -130,7 +130,6 @@ void coord_shard_unload(struct coord_shard *shard, struct coord_update *update);
 
 /* NONE when it serves, else COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR. */
 enum err coord_shard_state(const struct coord_shard *shard);
-int32_t coord_shard_partition(const struct coord_shard *shard);
 
 /* The high watermark of the shard's partition is now `committed` (offset after the last committed
  * record). Going back is ignored. */

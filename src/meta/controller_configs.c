@@ -87,24 +87,6 @@ static struct conf_result check_exists(struct controller *c, int8_t type, struct
     return ok();
 }
 
-static struct conf_result check_min_isr(struct controller *c, int8_t type, struct slice name,
-                                        struct conf_changes changes)
-{
-    if (type != META_RESOURCE_BROKER || !controller_elr_enabled(c))
-        return ok();
-    for (int32_t i = 0; i < changes.count; i++) {
-        if (!slice_eq(changes.items[i].name, MIN_ISR))
-            continue;
-        if (name.size > 0)
-            return no(ERR_INVALID_CONFIG, SLICE_LIT("Broker-level min.insync.replicas cannot be "
-                                                    "altered while ELR is enabled."));
-        if (slice_is_null(changes.items[i].value))
-            return no(ERR_INVALID_CONFIG, SLICE_LIT("Cluster-level min.insync.replicas cannot be "
-                                                    "removed while ELR is enabled."));
-    }
-    return ok();
-}
-
 /* The last checks of an alteration, then its records. */
 static struct conf_result settle(struct controller *c, int8_t type, struct slice name,
                                  struct conf_result altered, struct conf_changes changes,
@@ -113,8 +95,8 @@ static struct conf_result settle(struct controller *c, int8_t type, struct slice
     struct conf_result result = altered;
     if (result.error == ERR_NONE)
         result = check_exists(c, type, name);
-    if (result.error == ERR_NONE)
-        result = check_min_isr(c, type, name, changes);
+    if (result.error == ERR_NONE && controller_elr_enabled(c))
+        result = conf_elr_check((enum conf_resource_type)type, name, &changes);
     if (result.error == ERR_NONE && !validate_only)
         controller_add_configs(c, type, name, changes);
     return result;

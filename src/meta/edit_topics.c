@@ -122,12 +122,9 @@ static struct edit_topic *topic_of(struct meta_edit *edit, const struct uuid *id
 }
 
 /* Takes over the reference on `partition`. */
-static void topic_set(struct meta_edit *edit, struct edit_topic *topic, int32_t index,
-                      struct meta_partition *partition)
+static void topic_set(struct edit_topic *topic, int32_t index, struct meta_partition *partition)
 {
     grow(topic, index + 1);
-    if (!topic->partitions[index])
-        edit->image->partition_count++;
     partition_unref(topic->partitions[index]);
     topic->partitions[index] = partition;
 }
@@ -227,7 +224,7 @@ enum err edit_partition_record(struct meta_edit *edit, const void *record)
         .last_elr = r->last_known_elr,
         .directories = r->directories,
     };
-    topic_set(edit, topic, r->partition_id, partition_new(&value, r->directories_count));
+    topic_set(topic, r->partition_id, partition_new(&value, r->directories_count));
     return ERR_NONE;
 }
 
@@ -273,7 +270,7 @@ enum err edit_partition_change(struct meta_edit *edit, const void *record)
     if (r->leader_recovery_state >= 0)
         value.recovery_state = r->leader_recovery_state;
     value.partition_epoch++;
-    topic_set(edit, topic, r->partition_id, partition_new(&value, directory_count));
+    topic_set(topic, r->partition_id, partition_new(&value, directory_count));
     return ERR_NONE;
 }
 
@@ -283,8 +280,6 @@ enum err edit_remove_topic(struct meta_edit *edit, const void *record)
     struct edit_topic *topic = topic_of(edit, &r->topic_id);
     if (!topic)
         return no_topic(edit, "RemoveTopicRecord", &r->topic_id);
-    for (int32_t i = 0; i < topic->count; i++)
-        edit->image->partition_count -= topic->partitions[i] != NULL;
     struct slice name = slice_str(topic->name);
     /* The name may belong to the same topic only: TopicRecord refuses one that is taken. */
     edit_remove(&edit->image->topics_by_id, &meta_topic_type, meta_uuid_key(&topic->id));
@@ -299,7 +294,7 @@ enum err edit_remove_topic(struct meta_edit *edit, const void *record)
     return ERR_NONE;
 }
 
-static void topic_clear_elr(struct meta_edit *edit, struct edit_topic *topic)
+static void topic_clear_elr(struct edit_topic *topic)
 {
     for (int32_t i = 0; i < topic->count; i++) {
         const struct meta_partition *old = topic->partitions[i];
@@ -307,7 +302,7 @@ static void topic_clear_elr(struct meta_edit *edit, struct edit_topic *topic)
             continue;
         struct meta_partition value = *old;
         value.elr_count = value.last_elr_count = 0;
-        topic_set(edit, topic, i, partition_new(&value, old->replica_count));
+        topic_set(topic, i, partition_new(&value, old->replica_count));
     }
 }
 
@@ -320,10 +315,10 @@ enum err edit_clear_elr(struct meta_edit *edit, const void *record)
         if (!topic)
             return edit_corrupt(edit, "ClearElrRecord for topic %.*s, which does not exist",
                                 SLICE_FMT(r->topic_name));
-        topic_clear_elr(edit, topic_of(edit, &topic->id));
+        topic_clear_elr(topic_of(edit, &topic->id));
         return ERR_NONE;
     }
     META_IMAGE_FOREACH_TOPIC(topic, edit->image)
-    topic_clear_elr(edit, topic_of(edit, &topic->id));
+    topic_clear_elr(topic_of(edit, &topic->id));
     return ERR_NONE;
 }

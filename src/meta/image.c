@@ -108,7 +108,6 @@ struct meta_image *meta_image_copy(const struct meta_image *from)
     image->configs = pmap_ref(from->configs);
     for (int i = 0; i < META_BLOB_KIND_COUNT; i++)
         image->blobs[i] = pmap_ref(from->blobs[i]);
-    image->partition_count = from->partition_count;
     image->next_producer_id = from->next_producer_id;
     image->producer_ids_broker = from->producer_ids_broker;
     image->producer_ids_epoch = from->producer_ids_epoch;
@@ -159,11 +158,6 @@ const struct meta_topic *meta_image_topic_by_id(const struct meta_image *image,
 size_t meta_image_topic_count(const struct meta_image *image)
 {
     return pmap_count(image->topics_by_name);
-}
-
-int64_t meta_image_partition_count(const struct meta_image *image)
-{
-    return image->partition_count;
 }
 
 const struct meta_topic *meta_image_topic_seek(const struct meta_image *image, struct slice from,

@@ -139,7 +139,6 @@ const struct meta_topic *meta_image_topic(const struct meta_image *image, struct
 const struct meta_topic *meta_image_topic_by_id(const struct meta_image *image,
                                                 const struct uuid *id);
 size_t meta_image_topic_count(const struct meta_image *image);
-int64_t meta_image_partition_count(const struct meta_image *image); /* of all topics */
 /* The first topic whose name is >= `from` (> with after); SLICE_NULL starts; NULL at the end. */
 const struct meta_topic *meta_image_topic_seek(const struct meta_image *image, struct slice from,
                                                bool after);

@@ -19,7 +19,6 @@ struct meta_image {
     struct pmap *features;       /* name -> struct meta_feature_level */
     struct pmap *configs;        /* type byte + resource -> struct meta_config */
     struct pmap *blobs[META_BLOB_KIND_COUNT];
-    int64_t partition_count;
     int64_t next_producer_id; /* -1 = no record yet; who got the last block: */
     int32_t producer_ids_broker;
     int64_t producer_ids_epoch;

@@ -26,7 +26,7 @@ bool id_list_has(struct id_list list, int32_t id)
     return false;
 }
 
-bool id_list_eq(struct id_list a, struct id_list b)
+static bool id_list_eq(struct id_list a, struct id_list b)
 {
     return a.count == b.count &&
            (a.count == 0 || memcmp(a.ids, b.ids, (size_t)a.count * sizeof *a.ids) == 0);

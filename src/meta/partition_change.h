@@ -14,7 +14,6 @@ struct id_list {
     int32_t count;
 };
 bool id_list_has(struct id_list list, int32_t id);
-bool id_list_eq(struct id_list a, struct id_list b);
 struct id_list id_list_of(struct arena *arena, const int32_t *ids, int32_t count); /* a copy */
 void id_list_sort(struct id_list list);                                            /* rising */
 struct id_list id_list_without(struct arena *arena, struct id_list list, struct id_list gone);

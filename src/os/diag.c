@@ -93,11 +93,6 @@ void diag_set_level(enum diag_module module, enum diag_level level)
     atomic_store_explicit(&levels[module], (int)level, memory_order_relaxed);
 }
 
-const char *diag_module_name(enum diag_module module)
-{
-    return module_names[module];
-}
-
 const char *diag_level_name(enum diag_level level)
 {
     return level_names[level];

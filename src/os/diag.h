@@ -31,8 +31,7 @@ void diag_write(enum diag_module module, enum diag_level level, const char *form
     __attribute__((format(printf, 3, 4)));
 enum diag_level diag_level_of(enum diag_module module);
 void diag_set_level(enum diag_module module, enum diag_level level);
-const char *diag_module_name(enum diag_module module); /* "root", "store", ... */
-const char *diag_level_name(enum diag_level level);    /* "INFO", ... */
+const char *diag_level_name(enum diag_level level); /* "INFO", ... */
 
 #define diag(module, level, ...) \
     ((level) <= diag_level_of(module) ? diag_write(module, level, __VA_ARGS__) : (void)0)

@@ -149,11 +149,6 @@ void loop_stop(struct loop *loop)
     loop->io->ops->loop_stop(loop);
 }
 
-struct io *loop_io(struct loop *loop)
-{
-    return loop->io;
-}
-
 bool loop_is_current(struct loop *loop)
 {
     return loop->io->ops->loop_is_current(loop);

@@ -127,7 +127,6 @@ struct loop *loop_start(struct io *io, const char *name);
 /* Ends a loop after the callback under way and all tasks posted before, and frees it. Not from the
  * loop itself. Timers and watches must be gone. */
 void loop_stop(struct loop *loop);
-struct io *loop_io(struct loop *loop);
 bool loop_is_current(struct loop *loop); /* true on the thread that runs it */
 
 /* Runs task->run on the loop, in the order of posts from one thread. Any thread. */

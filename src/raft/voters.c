@@ -102,14 +102,6 @@ void raft_voters_to_record(const struct raft_voters *voters, struct arena *arena
     }
 }
 
-const struct raft_voter *raft_voters_find(const struct raft_voters *voters, int32_t id)
-{
-    for (int32_t i = 0; i < voters->count; i++)
-        if (voters->voters[i].id == id)
-            return &voters->voters[i];
-    return NULL;
-}
-
 bool raft_voters_only(const struct raft_voters *voters, int32_t id, const struct uuid *directory_id)
 {
     if (voters->count != 1 || voters->voters[0].id != id)

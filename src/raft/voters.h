@@ -39,8 +39,6 @@ void raft_voters_add_static(struct raft_voters *voters, int32_t id, struct raft_
 void raft_voters_to_record(const struct raft_voters *voters, struct arena *arena,
                            struct voters_record *ret_record);
 
-/* NULL when absent. */
-const struct raft_voter *raft_voters_find(const struct raft_voters *voters, int32_t id);
 /* True when this node is the only voter (a voter without directory id matches any). */
 bool raft_voters_only(const struct raft_voters *voters, int32_t id,
                       const struct uuid *directory_id);

@@ -44,15 +44,6 @@ void batch_set_max_timestamp(uint8_t *b, bool log_append_time, int64_t timestamp
     batch_seal(b);
 }
 
-void batch_set_producer(uint8_t *b, int64_t producer_id, int16_t producer_epoch,
-                        int32_t base_sequence)
-{
-    be_put_i64(b + 43, producer_id);
-    be_put_i16(b + 51, producer_epoch);
-    be_put_i32(b + 53, base_sequence);
-    batch_seal(b);
-}
-
 bool batch_crc_ok(const uint8_t *b)
 {
     return batch_crc(b) == crc_of(b);

@@ -206,10 +206,6 @@ void batch_seal(uint8_t *b);
  * already so; else unknown attribute bits are dropped, as in Kafka. */
 void batch_set_max_timestamp(uint8_t *b, bool log_append_time, int64_t timestamp);
 
-/* Producer fields; CRC again. */
-void batch_set_producer(uint8_t *b, int64_t producer_id, int16_t producer_epoch,
-                        int32_t base_sequence);
-
 /* ---- checks ------------------------------------------------------------------------------ */
 
 /* True when the stored CRC is that of the bytes. The whole batch must be there. */
@@ -232,8 +228,8 @@ struct batch_info {
     uint32_t size;       /* with the prefix */
     int8_t magic;        /* 0, 1, 2; the inline accessors are for 2 only */
     int16_t attributes;  /* of the batch; legacy: of the message (codec and timestamp type) */
-    int64_t offset_base; /* legacy: equals offset_last; of a compressed wrapper the true one needs
-                            legacy_offset_base (record/legacy.h) */
+    int64_t offset_base; /* legacy: equals offset_last; of a compressed wrapper the true one is its
+                            first message's */
     int64_t offset_last;
     int64_t max_timestamp; /* magic 0: BATCH_NO_TIMESTAMP */
     int32_t leader_epoch;  /* legacy: BATCH_NO_LEADER_EPOCH */

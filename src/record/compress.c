@@ -244,24 +244,6 @@ void decoder_close(struct decoder *d)
     thread_exit_add(&kept_exit);
 }
 
-enum err decode_all(enum codec codec, struct slice in, unsigned flags, struct buf *out)
-{
-    struct decoder *d;
-    enum err err = decoder_open(codec, in, flags, &d);
-    if (err)
-        return err;
-    struct slice piece;
-    while (!(err = decoder_next(d, &piece)) && piece.size) {
-        buf_put_slice(out, piece);
-        if (out->failed) {
-            err = ERR_TOO_LARGE;
-            break;
-        }
-    }
-    decoder_close(d);
-    return err;
-}
-
 /* ---- encoding ---------------------------------------------------------------------------- */
 
 static void encoder_free(struct encoder *e)

@@ -41,9 +41,6 @@ enum err decoder_next(struct decoder *d, struct slice *ret_piece);
 /* Accepts NULL. */
 void decoder_close(struct decoder *d);
 
-/* Appends all output to `out`. ERR_TOO_LARGE once out->size_max is passed. */
-enum err decode_all(enum codec codec, struct slice in, unsigned flags, struct buf *out);
-
 /* ---- encoding ---------------------------------------------------------------------------- */
 
 struct encoder;

@@ -114,24 +114,6 @@ static enum err parse(const struct record *record, enum control_type expected, s
     return err == ERR_NONE || err == ERR_NO_MEMORY ? err : ERR_INVALID_RECORD;
 }
 
-enum err control_parse_leader_change(const struct record *record, struct arena *arena,
-                                     struct leader_change_message *ret_message)
-{
-    return parse(record, CONTROL_LEADER_CHANGE, arena, ret_message);
-}
-
-enum err control_parse_snapshot_header(const struct record *record, struct arena *arena,
-                                       struct snapshot_header_record *ret_header)
-{
-    return parse(record, CONTROL_SNAPSHOT_HEADER, arena, ret_header);
-}
-
-enum err control_parse_snapshot_footer(const struct record *record, struct arena *arena,
-                                       struct snapshot_footer_record *ret_footer)
-{
-    return parse(record, CONTROL_SNAPSHOT_FOOTER, arena, ret_footer);
-}
-
 enum err control_parse_kraft_version(const struct record *record, struct arena *arena,
                                      struct kraft_version_record *ret_version)
 {

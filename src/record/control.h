@@ -50,14 +50,8 @@ enum err control_build_end_txn(struct buf *out, int64_t base_offset, int32_t lea
 
 /* ---- KRaft ------------------------------------------------------------------------------- */
 
-/* The types 2 to 6 decode with the schema of wire_messages.h; ret_* are those structs, with views
- * into the record and arrays in the arena. ERR_INVALID_RECORD: another type, or broken. */
-enum err control_parse_leader_change(const struct record *record, struct arena *arena,
-                                     struct leader_change_message *ret_message);
-enum err control_parse_snapshot_header(const struct record *record, struct arena *arena,
-                                       struct snapshot_header_record *ret_header);
-enum err control_parse_snapshot_footer(const struct record *record, struct arena *arena,
-                                       struct snapshot_footer_record *ret_footer);
+/* What a node reads of them; ret_* are structs of wire_messages.h, with views into the record and
+ * arrays in the arena. ERR_INVALID_RECORD: another type, or broken. */
 enum err control_parse_kraft_version(const struct record *record, struct arena *arena,
                                      struct kraft_version_record *ret_version);
 enum err control_parse_voters(const struct record *record, struct arena *arena,

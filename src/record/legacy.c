@@ -198,16 +198,3 @@ void legacy_iter_fini(struct legacy_iter *iter)
     buf_fini(&iter->stitch);
     iter->is_done = true;
 }
-
-enum err legacy_offset_base(struct slice entry, int64_t *ret_offset)
-{
-    struct legacy_iter iter;
-    struct record record;
-    enum err err = legacy_iter_init(&iter, entry, 0);
-    if (!err && legacy_iter_next(&iter, &record))
-        *ret_offset = record.offset;
-    else
-        err = iter.err ? iter.err : ERR_CORRUPT_MESSAGE;
-    legacy_iter_fini(&iter);
-    return err;
-}

@@ -34,7 +34,4 @@ bool legacy_iter_next(struct legacy_iter *iter, struct record *ret_record);
 /* May be called at any time after legacy_iter_init, also after it failed. */
 void legacy_iter_fini(struct legacy_iter *iter);
 
-/* The offset of an entry's first message: equals its own offset unless it is compressed. */
-enum err legacy_offset_base(struct slice entry, int64_t *ret_offset);
-
 #endif

@@ -116,14 +116,6 @@ struct partition *partition_table_remove(struct partition_table *table, struct s
     return partition;
 }
 
-size_t partition_table_count(struct partition_table *table)
-{
-    lock_take(&table->lock);
-    size_t count = map_count(&table->by_name);
-    lock_release(&table->lock);
-    return count;
-}
-
 struct partition **partition_table_all(struct partition_table *table, size_t *ret_count)
 {
     lock_take(&table->lock);

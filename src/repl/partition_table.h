@@ -22,7 +22,6 @@ void partition_table_add(struct partition_table *table, struct partition *partit
 struct partition *partition_table_remove(struct partition_table *table, struct slice topic,
                                          int32_t index);
 
-size_t partition_table_count(struct partition_table *table);
 /* All of them, referenced, in no promised order; an array of mem_alloc. */
 struct partition **partition_table_all(struct partition_table *table, size_t *ret_count);
 

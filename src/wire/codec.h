@@ -127,8 +127,4 @@ enum err wire_decode(const struct wire_schema *schema, int version, struct curso
 enum err wire_encode(const struct wire_schema *schema, int version, const void *msg,
                      struct buf *out, struct wire_splices *splices);
 
-/* Bytes that wire_encode stands for, external records included. Same errors. */
-enum err wire_size(const struct wire_schema *schema, int version, const void *msg,
-                   size_t *ret_size);
-
 #endif

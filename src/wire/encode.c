@@ -1,7 +1,7 @@
-/* wire_encode and wire_size: C structs -> bytes, by walking the schema's tables.
+/* wire_encode: C structs -> bytes, by walking the schema's tables.
  *
- * One walk serves both: a writer without a buffer only counts, so sizes and bytes cannot disagree.
- * A tagged value is counted first, because its size stands before it. Kafka's rules: a tagged field
+ * A tagged value is counted first, because its size stands before it: the same walk without a
+ * buffer, so size and bytes cannot disagree. Kafka's rules: a tagged field
  * at its default is left out, tags rise, a set field that the version lacks fails the message
  * unless it is ignorable. Records that lie elsewhere leave a splice. Pure; any thread. */
 #include "wire/codec.h"
@@ -300,16 +300,5 @@ enum err wire_encode(const struct wire_schema *schema, int version, const void *
             splices->size = splices_size;
         }
     }
-    return e.err;
-}
-
-enum err wire_size(const struct wire_schema *schema, int version, const void *msg, size_t *ret_size)
-{
-    if (!wire_schema_has(schema, version))
-        return ERR_UNSUPPORTED_VERSION;
-    struct encoder e = {.version = version, .flexible = version >= schema->flexible};
-    encode_struct(&e, &wire_structs[schema->root], msg);
-    if (e.err == ERR_NONE)
-        *ret_size = e.size + e.ext_size;
     return e.err;
 }

@@ -53,13 +53,11 @@ static void walk_entry(const struct batch_info *info)
         (void)!records_find_max_timestamp(entry, &offset);
     } else {
         struct legacy_iter iter;
-        int64_t offset;
         if (legacy_iter_init(&iter, entry, BATCH_MAX) == ERR_NONE) {
             while (legacy_iter_next(&iter, &r))
                 sum += touch(&r);
         }
         legacy_iter_fini(&iter);
-        (void)!legacy_offset_base(entry, &offset);
     }
 }
 

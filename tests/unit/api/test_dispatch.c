@@ -71,13 +71,13 @@ static void null_client_id(void **state)
 static void handlers_are_found_by_listener(void **state)
 {
     (void)state;
-    assert_non_null(dispatch_find(WIRE_API_API_VERSIONS, API_BROKER));
-    assert_non_null(dispatch_find(WIRE_API_API_VERSIONS, API_CONTROLLER));
-    assert_non_null(dispatch_find(WIRE_API_PRODUCE, API_BROKER));
-    assert_null(dispatch_find(WIRE_API_PRODUCE, API_CONTROLLER));
-    assert_null(dispatch_find(-1, API_BROKER));
-    assert_null(dispatch_find(1000, API_BROKER));
     int16_t min, max;
+    assert_true(dispatch_versions(WIRE_API_API_VERSIONS, API_BROKER, false, &min, &max));
+    assert_true(dispatch_versions(WIRE_API_API_VERSIONS, API_CONTROLLER, false, &min, &max));
+    assert_true(dispatch_versions(WIRE_API_PRODUCE, API_BROKER, false, &min, &max));
+    assert_false(dispatch_versions(WIRE_API_PRODUCE, API_CONTROLLER, false, &min, &max));
+    assert_false(dispatch_versions(-1, API_BROKER, false, &min, &max));
+    assert_false(dispatch_versions(1000, API_BROKER, false, &min, &max));
     assert_true(dispatch_versions(WIRE_API_FETCH, API_BROKER, false, &min, &max));
     assert_int_equal(min, 4);
     assert_int_equal(max, 18);

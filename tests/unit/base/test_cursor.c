@@ -24,11 +24,8 @@ static void overlong_varints_fail(void **state)
     c = cursor_of(slice_of("\xff\xff\xff\xff\x0f", 5));
     assert_int_equal(cursor_uvarint(&c), UINT32_MAX);
     assert_false(c.failed);
-    c = cursor_of(slice_of("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11));
-    cursor_uvarlong(&c);
-    assert_true(c.failed);
     c = cursor_of(slice_of("\x80", 1));
-    cursor_varint(&c);
+    cursor_uvarint(&c);
     assert_true(c.failed);
 }
 

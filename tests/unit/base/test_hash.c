@@ -3,17 +3,6 @@
 #include "../unit.h"
 
 /* Values that Apache Kafka 4.4.0's own classes gave. */
-static void murmur2_matches_kafka(void **state)
-{
-    (void)state;
-    assert_int_equal(murmur2("", 0), 275646681);
-    assert_int_equal(murmur2("a", 1), -1563381124);
-    assert_int_equal(murmur2("key1", 4), 28543940);
-    assert_int_equal(murmur2("21", 2), -973932308);
-    assert_int_equal(murmur2("foobar", 6), -790332482);
-    assert_int_equal(murmur2("a-little-bit-long-string", 24), -985981536);
-}
-
 static void coordinator_partition_matches_kafka(void **state)
 {
     (void)state;
@@ -38,7 +27,6 @@ static void java_hash_counts_utf16_units(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(murmur2_matches_kafka),
         cmocka_unit_test(coordinator_partition_matches_kafka),
         cmocka_unit_test(java_hash_counts_utf16_units),
     };

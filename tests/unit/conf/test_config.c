@@ -26,7 +26,6 @@ static void test_getters(void **state)
     assert_false(config_is_static(config, BROKER_KEY_LOG_DIR));
     assert_int_equal(config_log_retention_ms(config), 604800000);
     assert_int_equal(config_log_roll_ms(config), 604800000);
-    assert_true(config_log_flush_interval_ms(config) == INT64_MAX);
     config_unref(config);
 }
 

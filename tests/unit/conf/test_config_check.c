@@ -79,11 +79,11 @@ static void test_roles(void **state)
     (void)state;
     struct config *broker =
         config_of(NODE "process.roles=broker\nlisteners=PLAINTEXT://127.0.0.1:9092\n");
-    assert_true(config_is_broker(broker) && !config_is_controller(broker));
+    assert_true(broker->is_broker && !config_is_controller(broker));
     config_unref(broker);
     struct config *controller =
         config_of(NODE "process.roles=controller\nlisteners=CONTROLLER://127.0.0.1:9093\n");
-    assert_true(!config_is_broker(controller) && config_is_controller(controller));
+    assert_true(!controller->is_broker && config_is_controller(controller));
     config_unref(controller);
     assert_refused(NODE "process.roles=broker\nlisteners=PLAINTEXT://127.0.0.1:9092\n"
                         "controller.quorum.voters=1@a:1\n",

@@ -21,15 +21,15 @@ static void test_split_by_role(void **state)
                        "advertised.listeners=OUT://example.org:19094,CTRL://c:7,PLAINTEXT://a:8\n"
                        "inter.broker.listener.name=out\n");
     assert_int_equal(config_listeners(config)->count, 3);
-    assert_int_equal(config_broker_listeners(config)->count, 2);
-    is_at(config_broker_listeners(config), 1, "OUT", "::1", 9094);
-    assert_int_equal(config_broker_listeners(config)->items[1].protocol, SECURITY_SSL);
+    assert_int_equal(config->broker_listeners.count, 2);
+    is_at(&config->broker_listeners, 1, "OUT", "::1", 9094);
+    assert_int_equal(config->broker_listeners.items[1].protocol, SECURITY_SSL);
     assert_int_equal(config_controller_listeners(config)->count, 1);
     is_at(config_controller_listeners(config), 0, "CTRL", "h", 9093);
     assert_int_equal(config_advertised_listeners(config)->count, 2);
     is_at(config_advertised_listeners(config), 0, "OUT", "example.org", 19094);
     is_at(config_advertised_controller_listeners(config), 0, "CTRL", "c", 7);
-    assert_slice_eq(config_inter_broker_listener(config), "OUT");
+    assert_slice_eq(config->inter_broker_listener, "OUT");
     config_unref(config);
 }
 
@@ -40,7 +40,7 @@ static void test_defaults(void **state)
     is_at(config_advertised_listeners(config), 0, "PLAINTEXT", "127.0.0.1", 9092);
     is_at(config_advertised_controller_listeners(config), 0, "CONTROLLER", "127.0.0.1", 9093);
     assert_int_equal(config_controller_listeners(config)->items[0].protocol, SECURITY_PLAINTEXT);
-    assert_slice_eq(config_inter_broker_listener(config), "PLAINTEXT");
+    assert_slice_eq(config->inter_broker_listener, "PLAINTEXT");
     assert_false(config_advertise_as_reached(config));
     int32_t voters;
     config_quorum_voters(config, &voters);

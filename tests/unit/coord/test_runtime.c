@@ -8,7 +8,6 @@ static void test_life(void **state)
     struct coord_config config;
     coord_config_init(&config);
     struct trace *t = trace_new_with(&config);
-    assert_int_equal(coord_shard_partition(t->shard), 3);
     assert_int_equal(coord_shard_state(t->shard), ERR_COORDINATOR_LOAD_IN_PROGRESS);
     commit_offset(t, "a", "t", 0, 1);
     trace_activate(t);

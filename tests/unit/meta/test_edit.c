@@ -81,7 +81,6 @@ static void removed_topics_take_their_configs_along(void **state)
     kit_topic(&kit, "t", 2); /* the name is free again, in the same batch too */
     image = kit_image(&kit, image);
     assert_int_equal(meta_image_topic_count(image), 1);
-    assert_int_equal(meta_image_partition_count(image), 0);
     assert_int_equal(meta_image_config_count(image), 0);
     struct uuid id = kit_id(1);
     assert_null(meta_image_topic_by_id(image, &id));

@@ -11,8 +11,7 @@ static void lists_of_ids(void **state)
     struct id_list b = id_list_of(&arena, (int32_t[]){1, 9}, 2);
     struct id_list left = id_list_without(&arena, a, b);
     assert_int_equal(left.count, 2);
-    assert_true(id_list_eq(left, id_list_of(&arena, (int32_t[]){3, 2}, 2)));
-    assert_false(id_list_eq(left, a));
+    assert_memory_equal(left.ids, ((int32_t[]){3, 2}), 2 * sizeof(int32_t));
     assert_true(id_list_has(a, 1));
     assert_false(id_list_has(a, 9));
     arena_fini(&arena);

@@ -55,7 +55,7 @@ static void formats_once(void **state)
     if (config_new(&properties, &config, &text))
         fail_msg("%s", text);
     assert_true(config_advertise_as_reached(config));
-    assert_int_equal(config_broker_listeners(config)->items[0].port, 19192);
+    assert_int_equal(config_listeners(config)->items[0].port, 19192);
     assert_int_equal(config_int(config, BROKER_KEY_OFFSETS_TOPIC_REPLICATION_FACTOR), 1);
     config_unref(config);
     properties_fini(&properties);
