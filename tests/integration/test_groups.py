@@ -162,14 +162,19 @@ def entrance(t):
     a = Member(t, "delay").enter()
     first = time.monotonic() - began
     check("an empty group waits for others before its first generation", first >= DELAY_S * 0.9, first)
-    b = Member(t, "delay")
-    began = time.monotonic()
-    waiting = b.joining()
-    until(lambda: a.beat() == REBALANCING)
-    a.join()
-    waiting.join()
-    check("one with members does not", time.monotonic() - began < DELAY_S and
-          a.generation == b.generation == 2, time.monotonic() - began)
+    took = []
+    while len(took) < 5 and min(took, default=DELAY_S) >= DELAY_S:  # a busy machine is no failure
+        b = Member(t, "delay")
+        began = time.monotonic()
+        waiting = b.joining()
+        until(lambda: a.beat() == REBALANCING)
+        a.join()
+        waiting.join()
+        took.append(time.monotonic() - began)
+        b.leave()
+        until(lambda: a.beat() == REBALANCING)
+        a.join()
+    check("one with members does not", took[-1] < DELAY_S and a.generation == 1 + 2 * len(took), took)
     one, two = Member(t, "longer", rebalance_ms=20000), Member(t, "longer", rebalance_ms=20000)
     began = time.monotonic()
     waiting = one.joining()

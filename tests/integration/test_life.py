@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kbatch  # noqa: E402
 import kwire  # noqa: E402
-from nodes import KLAMM, Klamm, check, finish, free_port  # noqa: E402
+from nodes import CLUSTER_ID, KLAMM, Klamm, check, finish, free_port  # noqa: E402
 
 
 def run(*arguments, seconds=20, **more):
@@ -112,6 +112,23 @@ def refusals(root):
     code, text = run("server", fresh.config_path())
     check("another node.id is refused with both values", code != 0 and "1" in text and "2" in text
           and "node.id" in text, text)
+    stranger = "AAAAAAAAAAAAAAAAAAAAAg"
+    for words, arguments in ((["--ignore-formatted"], [CLUSTER_ID]), (
+            ["cluster.id", stranger, CLUSTER_ID], [stranger, "--ignore-formatted"])):
+        code, text = run("storage", "format", "-c", fresh.config_path(), "-t", *arguments)
+        check(f"format -t {' '.join(arguments)} of a formatted folder is refused", code != 0 and
+              all(w in text for w in words), text)
+    fresh.properties["node.id"] = "1"
+    second = Klamm()
+    second.format()
+    with open(os.path.join(second.data, "meta.properties"), encoding="ascii") as f:
+        text = f.read()
+    with open(os.path.join(second.data, "meta.properties"), "w", encoding="ascii") as f:
+        f.write(text.replace(CLUSTER_ID, stranger))
+    fresh.properties["log.dirs"] += "," + second.data
+    code, text = run("server", fresh.config_path())
+    check("a folder of another cluster is refused with both ids", code != 0 and
+          stranger in text and CLUSTER_ID in text and second.data in text, text)
     for key, value, words in (
             ("num.network.threads", "many", ["num.network.threads", "many"]),
             ("log.segment.bytes", "1", ["log.segment.bytes", "1"]),
