@@ -112,13 +112,14 @@ def refusals(root):
     code, text = run("server", fresh.config_path())
     check("another node.id is refused with both values", code != 0 and "1" in text and "2" in text
           and "node.id" in text, text)
+    fresh.properties["node.id"] = "1"
     stranger = "AAAAAAAAAAAAAAAAAAAAAg"
     for words, arguments in ((["--ignore-formatted"], [CLUSTER_ID]), (
             ["cluster.id", stranger, CLUSTER_ID], [stranger, "--ignore-formatted"])):
-        code, text = run("storage", "format", "-c", fresh.config_path(), "-t", *arguments)
+        code, text = run("storage", "format", "--standalone", "-c", fresh.config_path(), "-t",
+                         *arguments)
         check(f"format -t {' '.join(arguments)} of a formatted folder is refused", code != 0 and
               all(w in text for w in words), text)
-    fresh.properties["node.id"] = "1"
     second = Klamm()
     second.format()
     with open(os.path.join(second.data, "meta.properties"), encoding="ascii") as f:
