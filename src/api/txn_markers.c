@@ -16,11 +16,10 @@ static void finish_one(struct txn_markers *markers)
 
 /* ---- __consumer_offsets ---- */
 
-/* What says that the coordinator is not ready has another name among leaders of partitions. */
+/* What says that the shard does not serve has another name among leaders of partitions. */
 static enum err group_error(enum err err)
 {
     switch (err_to_wire(err)) {
-    case ERR_COORDINATOR_NOT_AVAILABLE:
     case ERR_COORDINATOR_LOAD_IN_PROGRESS:
     case ERR_NOT_COORDINATOR: return ERR_NOT_LEADER_OR_FOLLOWER;
     default: return err;
@@ -95,14 +94,15 @@ static void waited(struct append_waits *waits)
 static void start_waiting(struct loop_task *task)
 {
     struct txn_markers *markers = LIST_ITEM(task, struct txn_markers, task);
-    int64_t timeout_ms = config_int(markers->context->config, BROKER_KEY_REQUEST_TIMEOUT_MS);
     append_waits_start(&markers->waiting, markers->loop,
-                       io_mono_ns(markers->context->io) + timeout_ms * 1000000);
+                       io_mono_ns(markers->context->io) + markers->marker.timeout_ms * 1000000);
 }
 
 void txn_markers_write(struct txn_markers *markers)
 {
     atomic_init(&markers->pending, 1);
+    markers->marker.timeout_ms =
+        config_int(markers->context->config, BROKER_KEY_REQUEST_TIMEOUT_MS);
     markers->waiting = (struct append_waits){.items = markers->waits, .done = waited};
     for (int32_t i = 0; i < markers->count; i++) {
         markers->items[i].markers = markers;

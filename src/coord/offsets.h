@@ -38,13 +38,14 @@ struct coord_marker {
     int16_t producer_epoch;
     int32_t coordinator_epoch; /* of the transaction coordinator; goes into the marker */
     bool is_commit;
+    int64_t timeout_ms; /* for its replication; 0 = that of commits */
 };
 /* Appends the marker's control batch and makes the producer's pending offsets committed ones, or
  * drops them; a producer without pending offsets here gets its marker, too. reply->response: an
  * enum err, set before `done`; the arena is not used (may be NULL); `marker` is copied. NONE once
- * the marker is committed; COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR and
- * COORDINATOR_NOT_AVAILABLE are what WriteTxnMarkers answers as NOT_LEADER_OR_FOLLOWER; others are
- * of the log (INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED) and nothing was changed. The
+ * the marker is committed; COORDINATOR_LOAD_IN_PROGRESS and NOT_COORDINATOR, of the shard, are what
+ * WriteTxnMarkers answers as NOT_LEADER_OR_FOLLOWER; REQUEST_TIMED_OUT: it was not committed in
+ * time, but still may be; others are of the log and nothing was changed. The
  * transaction.version of the marker is, as the verification above, a matter of the holder and its
  * writer. */
 void coord_offsets_end_txn(struct coord_shard *shard, const struct coord_event *event,

@@ -130,7 +130,10 @@ void coord_offsets_end_txn(struct coord_shard *shard, const struct coord_event *
         shard_reply_complete(shard, reply);
     } else {
         shard_append_batch(shard, buf_slice(&shard->scratch), 1,
-                           &(struct shard_write){.done = end_done, .reply = reply});
+                           &(struct shard_write){.done = end_done,
+                                                 .reply = reply,
+                                                 .timeout_ms = marker->timeout_ms,
+                                                 .for_partition = true});
     }
     shard_leave(shard);
 }

@@ -225,11 +225,16 @@ static struct shard_write *write_new(const struct shard_write *template)
     return write;
 }
 
+static enum err write_error(const struct shard_write *write, enum err err)
+{
+    return write->for_partition ? err : shard_append_error(err);
+}
+
 /* The append has ended with `err`: on success the write waits for its commit. */
 static void await_commit(struct coord_shard *shard, struct shard_write *write, enum err err)
 {
     if (err) {
-        finish(shard, write, shard_append_error(err));
+        finish(shard, write, write_error(write, err));
         return;
     }
     write->offset_next = shard->offset_next;
@@ -301,5 +306,5 @@ void shard_fail_writes(struct coord_shard *shard, enum err error)
 
 void shard_write_expired(struct coord_shard *shard, struct shard_write *write)
 {
-    finish(shard, write, shard_append_error(ERR_REQUEST_TIMED_OUT));
+    finish(shard, write, write_error(write, ERR_REQUEST_TIMED_OUT));
 }

@@ -102,7 +102,8 @@ void shard_records_close(struct shard_records *records, size_t start, size_t key
                          bool tombstone);
 
 /* What waits for the commit of one append. `done` runs exactly once: with NONE after the commit,
- * else with the mapped error: from the append itself, the commit timeout, or the unload. */
+ * else with the mapped error (but see for_partition): from the append itself, the commit timeout,
+ * or the unload. */
 struct shard_write {
     struct list link;
     struct shard_timer timer;
@@ -113,6 +114,8 @@ struct shard_write {
     struct group *group;                        /* NULL = none */
     int32_t generation;
     int64_t timeout_ms; /* 0 = the configured one; INT64_MAX = never */
+    bool for_partition; /* `done` gets the error as the log gave it, and REQUEST_TIMED_OUT: who
+                           waits writes to a partition, and does not ask a coordinator */
     void *undo;         /* owned by `done` */
 };
 

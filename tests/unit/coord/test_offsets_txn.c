@@ -75,12 +75,14 @@ static void txn_commit(struct trace *t, const char *name, int64_t id, int32_t pa
     txn_commit_version(t, name, id, partition, offset, "", 5);
 }
 
+enum { MARKER_TIMEOUT_MS = 30000 };
+
 static void end_txn(struct trace *t, int64_t id, bool is_commit)
 {
     struct txn_call *call = txn_call(t, "end", marker_done);
     call->reply.arena = NULL;
     call->reply.response = &call->marker;
-    struct coord_marker marker = {id, 2, 7, is_commit};
+    struct coord_marker marker = {id, 2, 7, is_commit, MARKER_TIMEOUT_MS};
     struct coord_update update;
     coord_update_init(&update);
     coord_offsets_end_txn(t->shard, &t->event, &marker, &call->reply, &update);
@@ -146,7 +148,11 @@ static void test_replication(void **state)
     txn_commit(t, "a", 9, 0, 6);
     end_txn(t, 9, true);
     wait_ms(t, 5000);
-    expect(t, "a txn-commit COORDINATOR_NOT_AVAILABLE\nend COORDINATOR_NOT_AVAILABLE\n");
+    expect(t, "a txn-commit COORDINATOR_NOT_AVAILABLE\n");
+    wait_ms(t, MARKER_TIMEOUT_MS - 5001);
+    expect(t, "");
+    wait_ms(t, 1);
+    expect(t, "end REQUEST_TIMED_OUT\n"); /* as any partition's */
     txn_commit(t, "a", 9, 0, 7);
     end_txn(t, 9, true);
     trace_unload(t);
@@ -167,12 +173,20 @@ static void test_refused_by_the_log(void **state)
     end_txn(t, 9, true);
     t->append_error = ERR_TRANSACTION_COORDINATOR_FENCED;
     end_txn(t, 9, true);
+    static const enum err of_the_log[] = {ERR_NOT_ENOUGH_REPLICAS, ERR_NOT_LEADER_OR_FOLLOWER,
+                                          ERR_KAFKA_STORAGE_ERROR, ERR_MESSAGE_TOO_LARGE};
+    for (size_t i = 0; i < sizeof of_the_log / sizeof *of_the_log; i++) {
+        t->append_error = of_the_log[i];
+        end_txn(t, 9, true);
+    }
     stable_line(t, 0);
     t->append_error = ERR_NONE;
     end_txn(t, 9, true);
     stable_line(t, 0);
     expect(t, "a txn-commit NONE\na txn-commit INVALID_PRODUCER_EPOCH\nend INVALID_PRODUCER_EPOCH\n"
-              "end TRANSACTION_COORDINATOR_FENCED\nt-0 -1 -1 '' UNSTABLE_OFFSET_COMMIT\n"
+              "end TRANSACTION_COORDINATOR_FENCED\nend NOT_ENOUGH_REPLICAS\n"
+              "end NOT_LEADER_OR_FOLLOWER\nend KAFKA_STORAGE_ERROR\nend MESSAGE_TOO_LARGE\n"
+              "t-0 -1 -1 '' UNSTABLE_OFFSET_COMMIT\n"
               "end NONE\nt-0 5 -1 '' NONE\n");
     trace_free(t);
 }
