@@ -7,7 +7,6 @@
 #include "api/producer_ids.h"
 #include "api/request.h"
 #include "base/hash.h"
-#include "base/pattern.h"
 #include "conf/config.h"
 #include "coord/txns.h"
 #include "meta/image.h"
@@ -295,8 +294,7 @@ static void list_transactions(struct request *request)
     const struct list_transactions_request *body = request->body;
     struct coordinators *transactions = request->context->transactions;
     struct list_transactions_response *response = request_response(request);
-    struct pattern *pattern;
-    coord_txn_list_begin(body, &request->arena, response, &pattern);
+    struct coord_txn_list *list = coord_txn_list_begin(body, &request->arena, response);
     int32_t count = coordinators_partition_count(transactions);
     for (int32_t i = 0; i < count && !response->error_code; i++) {
         struct coordinator_call call;
@@ -307,10 +305,11 @@ static void list_transactions(struct request *request)
         }
         if (err)
             continue;
-        coord_txn_list(call.shard, &call.event, body, pattern, &request->arena, response);
+        coord_txn_list_take(list, call.shard, &call.event);
         coordinators_leave(&call);
+        coord_txn_list_match(list);
     }
-    pattern_free(pattern);
+    coord_txn_list_end(list);
     request_reply(request, response);
 }
 

@@ -4,8 +4,9 @@
  * are named in the answer; with none but such nothing matches. The duration filter takes what began
  * longer ago than that, so that ids without a transaction, whose start is -1, always match. The
  * pattern of version 2 must match the whole transactional id (RE2 syntax, KIP-1152); an empty one
- * is none. Called under the shard holder's lock. */
+ * is none. Called under the shard holder's lock, but for what txns.h says of coord_txn_list. */
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/pattern.h"
 #include "coord/shard_txn.h"
 #include "coord/txns.h"
@@ -53,56 +54,82 @@ void coord_txn_describe(const struct coord_shard *shard, const struct coord_even
     describe_partitions(&view->partitions, arena, ret_state);
 }
 
-void coord_txn_list_begin(const struct list_transactions_request *request, struct arena *arena,
-                          struct list_transactions_response *response, struct pattern **ret_pattern)
+struct coord_txn_list {
+    const struct list_transactions_request *request;
+    struct list_transactions_response *response;
+    struct arena *arena;
+    unsigned states;         /* asked for, as bits: filters may be many more than states */
+    struct map producer_ids; /* asked for; the keys are the request's */
+    struct pattern *pattern; /* NULL = all ids */
+    /* With a pattern: what the other filters left of the shard before `match`. */
+    struct list_transactions_response taken;
+    struct arena taken_arena;
+};
+
+static void digest_states(struct coord_txn_list *list)
 {
-    wire_init(&wire_list_transactions_response, response);
-    *ret_pattern = NULL;
-    if (request->transactional_id_pattern.size > 0 &&
-        pattern_new(request->transactional_id_pattern, ret_pattern)) {
-        response->error_code = err_to_wire(ERR_INVALID_REGULAR_EXPRESSION);
-        return;
-    }
-    struct slice *unknown = list_transactions_response_unknown_state_filters_new(
-        arena, response, request->state_filters_count > 0 ? request->state_filters_count : 0);
+    const struct list_transactions_request *request = list->request;
+    int32_t asked = request->state_filters_count > 0 ? request->state_filters_count : 0;
+    struct slice *unknown =
+        list_transactions_response_unknown_state_filters_new(list->arena, list->response, asked);
     int32_t count = 0;
     struct map named;
     map_init(&named);
-    for (int32_t i = 0; i < request->state_filters_count; i++) {
+    list->states = asked ? 0 : (1U << TXN_STATUS_COUNT) - 1;
+    for (int32_t i = 0; i < asked; i++) {
         struct slice name = request->state_filters[i];
-        if (txn_status_of(name) < 0 && !map_put(&named, name, &named))
+        int status = txn_status_of(name);
+        if (status >= 0)
+            list->states |= 1U << status;
+        else if (!map_put(&named, name, &named))
             unknown[count++] = name;
     }
     map_fini(&named);
-    response->unknown_state_filters_count = count;
+    list->response->unknown_state_filters_count = count;
 }
 
-/* The states asked for as bits: filters may be many more than states. */
-static unsigned states_of(const struct list_transactions_request *request)
+struct coord_txn_list *coord_txn_list_begin(const struct list_transactions_request *request,
+                                            struct arena *arena,
+                                            struct list_transactions_response *response)
 {
-    unsigned all = (1U << TXN_STATUS_COUNT) - 1;
-    unsigned states = request->state_filters_count <= 0 ? all : 0;
-    for (int32_t i = 0; i < request->state_filters_count && states != all; i++) {
-        int status = txn_status_of(request->state_filters[i]);
-        states |= status < 0 ? 0 : 1U << status;
+    wire_init(&wire_list_transactions_response, response);
+    struct coord_txn_list *list = mem_zalloc(sizeof *list);
+    list->request = request;
+    list->response = response;
+    list->arena = arena;
+    map_init(&list->producer_ids);
+    arena_init(&list->taken_arena);
+    if (request->transactional_id_pattern.size > 0 &&
+        pattern_new(request->transactional_id_pattern, &list->pattern)) {
+        response->error_code = err_to_wire(ERR_INVALID_REGULAR_EXPRESSION);
+        return list;
     }
-    return states;
+    digest_states(list);
+    for (int32_t i = 0; i < request->producer_id_filters_count; i++)
+        map_put(&list->producer_ids, MAP_KEY(request->producer_id_filters[i]), list);
+    return list;
 }
 
-static bool matches(const struct txn *txn, const struct list_transactions_request *request,
-                    unsigned states, struct pattern *pattern, int64_t now_ms)
+void coord_txn_list_end(struct coord_txn_list *list)
 {
-    const struct txn_view *view = txn->view;
-    if (!(states & 1U << view->status))
+    map_fini(&list->producer_ids);
+    pattern_free(list->pattern);
+    arena_fini(&list->taken_arena);
+    mem_free(list);
+}
+
+/* All filters but the pattern. */
+static bool is_wanted(const struct coord_txn_list *list, const struct txn_view *view,
+                      int64_t now_ms)
+{
+    if (!(list->states & 1U << view->status))
         return false;
-    bool by_producer = request->producer_id_filters_count <= 0;
-    for (int32_t i = 0; !by_producer && i < request->producer_id_filters_count; i++)
-        by_producer = request->producer_id_filters[i] == view->producer_id;
-    int64_t age_ms;
-    bool by_duration =
-        request->duration_filter < 0 || (!__builtin_sub_overflow(now_ms, view->start_ms, &age_ms) &&
-                                         age_ms > request->duration_filter);
-    return by_producer && by_duration && (!pattern || pattern_matches(pattern, txn->id));
+    if (map_count(&list->producer_ids) > 0 &&
+        !map_get(&list->producer_ids, MAP_KEY(view->producer_id)))
+        return false;
+    int64_t age_ms, least_ms = list->request->duration_filter;
+    return least_ms < 0 ||
+           (!__builtin_sub_overflow(now_ms, view->start_ms, &age_ms) && age_ms > least_ms);
 }
 
 /* One more at the end. There is room up to the next power of two: whatever the number of shards, an
@@ -123,26 +150,43 @@ static struct list_transactions_response_transaction_state *add_item(
     return &response->transaction_states[count];
 }
 
-void coord_txn_list(const struct coord_shard *shard, const struct coord_event *event,
-                    const struct list_transactions_request *request, struct pattern *pattern,
-                    struct arena *arena, struct list_transactions_response *response)
+void coord_txn_list_take(struct coord_txn_list *list, const struct coord_shard *shard,
+                         const struct coord_event *event)
 {
     enum err err = coord_shard_state(shard);
     if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS) {
-        response->error_code = err_to_wire(err);
-        response->transaction_states_count = 0;
+        list->response->error_code = err_to_wire(err);
+        list->response->transaction_states_count = 0;
     }
-    if (err || response->error_code)
+    if (err || list->response->error_code)
         return;
+    struct list_transactions_response *to = list->pattern ? &list->taken : list->response;
+    struct arena *arena = list->pattern ? &list->taken_arena : list->arena;
     const struct map *txns = &shard_txns(shard)->txns;
-    unsigned states = map_count(txns) ? states_of(request) : 0;
     for (size_t i = 0; i < map_count(txns); i++) {
         const struct txn *txn = map_at(txns, i);
-        if (!txn->view || !matches(txn, request, states, pattern, event->wall_ms))
+        if (!txn->view || !is_wanted(list, txn->view, event->wall_ms))
             continue;
-        struct list_transactions_response_transaction_state *item = add_item(response, arena);
+        struct list_transactions_response_transaction_state *item = add_item(to, arena);
         item->transactional_id = arena_dup(arena, txn->id);
         item->producer_id = txn->view->producer_id;
         item->transaction_state = slice_str(txn_status_name(txn->view->status));
     }
+}
+
+void coord_txn_list_match(struct coord_txn_list *list)
+{
+    for (int32_t i = 0; i < list->taken.transaction_states_count; i++) {
+        const struct list_transactions_response_transaction_state *from =
+            &list->taken.transaction_states[i];
+        if (!pattern_matches(list->pattern, from->transactional_id))
+            continue;
+        struct list_transactions_response_transaction_state *item =
+            add_item(list->response, list->arena);
+        *item = *from;
+        item->transactional_id = arena_dup(list->arena, from->transactional_id);
+    }
+    list->taken.transaction_states_count = 0;
+    arena_fini(&list->taken_arena);
+    arena_init(&list->taken_arena);
 }

@@ -34,7 +34,6 @@ struct end_txn_response;
 struct describe_transactions_response_transaction_state;
 struct list_transactions_request;
 struct list_transactions_response;
-struct pattern; /* base/pattern.h */
 
 struct coord_txn_partition {
     struct slice topic;
@@ -97,18 +96,26 @@ void coord_txn_describe(const struct coord_shard *shard, const struct coord_even
                         struct slice transactional_id, struct arena *arena,
                         struct describe_transactions_response_transaction_state *ret_state);
 
-/* Begins the answer to a ListTransactions: initialises *response and sets unknown_state_filters, or
- * error_code INVALID_REGULAR_EXPRESSION for a pattern that is none: then no shard is to be asked.
- * *ret_pattern is to be given to the shards and then to pattern_free; NULL = all ids. */
-void coord_txn_list_begin(const struct list_transactions_request *request, struct arena *arena,
-                          struct list_transactions_response *response,
-                          struct pattern **ret_pattern);
-/* Appends the shard's transactions that match to response->transaction_states (grown in `arena`),
- * from committed state; called for every shard of this node. A shard that loads sets
- * response->error_code and drops what is listed, one that is unloaded adds nothing. */
-void coord_txn_list(const struct coord_shard *shard, const struct coord_event *event,
-                    const struct list_transactions_request *request, struct pattern *pattern,
-                    struct arena *arena, struct list_transactions_response *response);
+/* ListTransactions, over all shards of this node:
+ *
+ *     begin -> for each shard: take (under its lock), match (without) -> end
+ *
+ * A client's pattern may take long to match: whatever it is, a shard is held no longer than it
+ * takes to copy what the other filters leave. */
+struct coord_txn_list;
+
+/* Initialises *response, to which the transactions are added (in `arena`), and sets
+ * unknown_state_filters, or error_code INVALID_REGULAR_EXPRESSION for a pattern that is none: then
+ * no shard is to be asked. All three must stay until `end`. */
+struct coord_txn_list *coord_txn_list_begin(const struct list_transactions_request *request,
+                                            struct arena *arena,
+                                            struct list_transactions_response *response);
+/* What is committed in the shard. One that loads sets response->error_code and drops what is
+ * listed, one that is unloaded adds nothing. */
+void coord_txn_list_take(struct coord_txn_list *list, const struct coord_shard *shard,
+                         const struct coord_event *event);
+void coord_txn_list_match(struct coord_txn_list *list);
+void coord_txn_list_end(struct coord_txn_list *list);
 
 /* Answers with one error for a handler that cannot or may not ask a shard (no shard: pass
  * NOT_COORDINATOR). Each initialises its response and gives `error` the form and code of that API

@@ -196,9 +196,10 @@ static void look(struct run *run, struct coord_shard *shard, struct buf *out)
     struct list_transactions_request all;
     struct list_transactions_response listed;
     wire_init(&wire_list_transactions_request, &all);
-    struct pattern *pattern;
-    coord_txn_list_begin(&all, &run->arena, &listed, &pattern);
-    coord_txn_list(shard, &run->event, &all, pattern, &run->arena, &listed);
+    struct coord_txn_list *list = coord_txn_list_begin(&all, &run->arena, &listed);
+    coord_txn_list_take(list, shard, &run->event);
+    coord_txn_list_match(list);
+    coord_txn_list_end(list);
     buf_printf(out, "%d\n", listed.transaction_states_count);
     for (unsigned i = 0; i < IDS; i++) {
         struct describe_transactions_response_transaction_state s;

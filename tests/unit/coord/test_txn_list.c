@@ -1,17 +1,20 @@
 /* DescribeTransactions and ListTransactions: committed state, filters, shards together. */
 #include "txn_trace.h"
 
-#include "base/pattern.h"
+static void list_shard(struct coord_txn_list *list, struct trace *t)
+{
+    coord_txn_list_take(list, t->shard, &t->event);
+    coord_txn_list_match(list);
+}
 
 /* "list [error] <id>:<producer id>:<state> ... [unknown <state> ...]", sorted as they come. */
 static void list(struct trace *t, const struct list_transactions_request *request)
 {
     struct list_transactions_response r;
-    struct pattern *pattern;
-    coord_txn_list_begin(request, &t->arena, &r, &pattern);
+    struct coord_txn_list *l = coord_txn_list_begin(request, &t->arena, &r);
     if (!r.error_code)
-        coord_txn_list(t->shard, &t->event, request, pattern, &t->arena, &r);
-    pattern_free(pattern);
+        list_shard(l, t);
+    coord_txn_list_end(l);
     buf_printf(&t->lines, "list");
     if (r.error_code)
         buf_printf(&t->lines, " %s", code_name(r.error_code));
@@ -159,27 +162,77 @@ static void test_shards_together(void **state)
     init(other, "z");
     struct list_transactions_request request = all();
     struct list_transactions_response r;
-    struct pattern *pattern;
-    coord_txn_list_begin(&request, &t->arena, &r, &pattern);
-    assert_null(pattern);
+    struct coord_txn_list *l = coord_txn_list_begin(&request, &t->arena, &r);
     assert_int_equal(r.transaction_states_count, 0);
-    coord_txn_list(t->shard, &t->event, &request, pattern, &t->arena, &r);
-    coord_txn_list(other->shard, &t->event, &request, pattern, &t->arena, &r);
+    list_shard(l, t);
+    list_shard(l, other);
     assert_int_equal(r.transaction_states_count, 5);
     assert_slice_eq(r.transaction_states[0].transactional_id, "a");
     assert_slice_eq(r.transaction_states[4].transactional_id, "z");
     trace_unload(other);
-    coord_txn_list(other->shard, &t->event, &request, pattern, &t->arena, &r);
+    list_shard(l, other);
     assert_int_equal(r.error_code, ERR_NONE);
     assert_int_equal(r.transaction_states_count, 5);
-    coord_txn_list(loading->shard, &t->event, &request, pattern, &t->arena, &r);
+    list_shard(l, loading);
     assert_int_equal(r.error_code, ERR_COORDINATOR_LOAD_IN_PROGRESS);
     assert_int_equal(r.transaction_states_count, 0);
-    coord_txn_list(t->shard, &t->event, &request, pattern, &t->arena, &r);
+    list_shard(l, t);
     assert_int_equal(r.transaction_states_count, 0);
+    coord_txn_list_end(l);
     buf_clear(&other->lines);
     trace_free(loading);
     trace_free(other);
+    trace_free(t);
+}
+
+/* A pattern is matched after the shard was left: what is listed is what was there when it was
+ * taken, copied, and no other shard's. */
+static void test_pattern_outside(void **state)
+{
+    (void)state;
+    struct trace *t = four(), *other = trace_new();
+    init(other, "bb");
+    init(other, "x");
+    struct list_transactions_request request = all();
+    request.transactional_id_pattern = slice_str("b+|d");
+    struct list_transactions_response r;
+    struct arena arena;
+    arena_init(&arena);
+    struct coord_txn_list *l = coord_txn_list_begin(&request, &arena, &r);
+    coord_txn_list_take(l, t->shard, &t->event);
+    assert_int_equal(r.transaction_states_count, 0);
+    trace_free(t);
+    coord_txn_list_match(l);
+    list_shard(l, other);
+    coord_txn_list_match(l); /* nothing is left to match */
+    buf_clear(&other->lines);
+    trace_free(other);
+    coord_txn_list_end(l);
+    assert_int_equal(r.transaction_states_count, 3);
+    assert_slice_eq(r.transaction_states[0].transactional_id, "b");
+    assert_slice_eq(r.transaction_states[0].transaction_state, "Ongoing");
+    assert_int_equal(r.transaction_states[1].producer_id, 1003);
+    assert_slice_eq(r.transaction_states[1].transactional_id, "d");
+    assert_slice_eq(r.transaction_states[2].transactional_id, "bb");
+    arena_fini(&arena);
+}
+
+/* Filters may be as many as a request holds: none is compared with each transaction. */
+static void test_many_producer_ids(void **state)
+{
+    (void)state;
+    enum { FILTERS = 500000, LISTS = 20000 };
+    struct trace *t = four();
+    struct list_transactions_request request = all();
+    int64_t *ids = list_transactions_request_producer_id_filters_new(&t->arena, &request, FILTERS);
+    for (int i = 0; i < FILTERS; i++)
+        ids[i] = 1002 + i / 2;
+    struct list_transactions_response r;
+    struct coord_txn_list *l = coord_txn_list_begin(&request, &t->arena, &r);
+    for (int i = 0; i < LISTS; i++)
+        list_shard(l, t);
+    assert_int_equal(r.transaction_states_count, 2 * LISTS);
+    coord_txn_list_end(l);
     trace_free(t);
 }
 
@@ -191,22 +244,22 @@ static void test_many(void **state)
     struct trace *t[SHARDS];
     struct list_transactions_request request = all();
     struct list_transactions_response r;
-    struct pattern *pattern;
     struct arena arena;
     arena_init(&arena);
-    coord_txn_list_begin(&request, &arena, &r, &pattern);
+    struct coord_txn_list *l = coord_txn_list_begin(&request, &arena, &r);
     for (int s = 0; s < SHARDS; s++) {
         t[s] = trace_new();
         t[s]->producer_id_next = s * IDS;
         for (int i = 0; i < IDS; i++)
             init(t[s], (const char *)arena_printf(&arena, "id%d%c", i, 0).data);
-        coord_txn_list(t[s]->shard, &t[s]->event, &request, pattern, &arena, &r);
+        list_shard(l, t[s]);
         assert_int_equal(r.transaction_states_count, (s + 1) * IDS);
     }
     for (int i = 0; i < SHARDS * IDS; i++)
         assert_int_equal(r.transaction_states[i].producer_id, i);
     for (int s = 0; s < SHARDS; s++)
         trace_free(t[s]);
+    coord_txn_list_end(l);
     arena_fini(&arena);
 }
 
@@ -235,9 +288,14 @@ static void test_describe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filters),        cmocka_unit_test(test_pattern),
-        cmocka_unit_test(test_committed_only), cmocka_unit_test(test_shards_together),
-        cmocka_unit_test(test_many),           cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_pattern),
+        cmocka_unit_test(test_committed_only),
+        cmocka_unit_test(test_shards_together),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_pattern_outside),
+        cmocka_unit_test(test_many_producer_ids),
+        cmocka_unit_test(test_describe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
