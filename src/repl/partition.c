@@ -195,14 +195,14 @@ static void flush_run(struct io_job *job)
     lock_take(&partition->lock);
     struct log *log = partition->flush_stale ? NULL : partition->log;
     enum err err = log_flush_finish(log, &partition->flush);
-    if (partition->flush_stale)
-        err = ERR_NONE; /* what that log did is nobody's concern any more */
+    /* What that log did is nobody's concern any more. On a full disk all but its epochs may be. */
+    bool is_durable = partition->flush_stale || !err || partition->flush.synced;
     partition->flushing = partition->flush_stale = false;
-    if (err)
+    if (!is_durable)
         watch_all(&partition->watches, &woken); /* the folder failed: nobody waits for it */
     else if (partition->log && partition->leading)
         advance(partition, &woken);
-    if (!err && partition->log && log_flush_due(partition->log))
+    if (is_durable && partition->log && log_flush_due(partition->log))
         partition_flush(partition);
     lock_release(&partition->lock);
     parked_post(&woken);

@@ -46,27 +46,6 @@ void log_config_init(struct log_config *config)
 
 static int64_t serial_last;
 
-/* The bytes alone: syncing needs no room. */
-static enum err sync_recovered(struct log *log)
-{
-    enum err err = ERR_NONE;
-    for (uint32_t i = log_segment_index(log, log->recovery_point); i < log->segment_count; i++) {
-        struct log_file *file = &log->segments[i]->files[SEGMENT_LOG];
-        int fd;
-        err = log_file_pin(file, false, &fd);
-        if (err)
-            return err;
-        err = io_fdatasync(log->io, fd);
-        log_file_unpin(file);
-        if (err)
-            return err;
-    }
-    err = log_path_sync_names(log->path, log->io, log->folder_created);
-    if (!err)
-        log->synced_end = log->end;
-    return err;
-}
-
 /* With flush.messages=1 the high watermark waits for the flush, also for what recovery found: it
  * was acknowledged, and must be readable at once, by a coordinator that loads its state, say. On a
  * full disk, too: there the folder's job moves the recovery point once there is room. */
@@ -74,12 +53,15 @@ static enum err flush_recovered(struct log *log)
 {
     enum err err = ERR_NONE;
     struct log_flush flush;
-    while (!err && log->config.flush_messages == 1 && log->recovery_point < log->end &&
+    while (!err && log->config.flush_messages == 1 && log_durable_end(log) < log->end &&
            log_flush_prepare(log, &flush)) {
+        int64_t before = log_durable_end(log);
         log_flush_run(&flush);
         err = log_flush_finish(log, &flush);
+        if (err == ERR_DISK_FULL && log_durable_end(log) > before)
+            err = ERR_NONE;
     }
-    return err == ERR_DISK_FULL ? sync_recovered(log) : err;
+    return err;
 }
 
 enum err log_open(const struct log_open_options *options, struct log **ret_log)

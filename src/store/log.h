@@ -141,8 +141,8 @@ int64_t log_base(const struct log *log);  /* of the oldest segment, at or below 
 int64_t log_high_watermark(const struct log *log);
 /* First offset not known to be flushed. */
 int64_t log_recovery_point(const struct log *log);
-/* All before it survives a power cut. Above the recovery point after a start on a disk with no room
- * for the leader epochs, which go with that: then the next start recovers from there once more. */
+/* All before it survives a power cut. Above the recovery point while the disk has no room for the
+ * leader epochs, which go with that: a start would recover from there once more. */
 int64_t log_durable_end(const struct log *log);
 /* min(first offset of the oldest open or not yet replicated transaction, HW). */
 int64_t log_last_stable(const struct log *log);
@@ -206,8 +206,9 @@ enum err log_append_txn(struct log *log, enum log_origin origin, int32_t leader_
 enum err log_verify_begin(struct log *log, int64_t producer_id, int16_t epoch, int32_t sequence,
                           bool epoch_bump, int64_t *ret_guard);
 
-/* Wanted by flush.messages / flush.ms: the caller should submit a log_flush up to the LEO and, with
- * flush.messages=1, not count the data towards the high watermark before. */
+/* Wanted by flush.messages / flush.ms, for what is not durable: the caller should submit a
+ * log_flush up to the LEO and, with flush.messages=1, not count the data towards the high watermark
+ * before. */
 bool log_flush_due(const struct log *log);
 
 /* Rolls to a new active segment even though the current one is not full. */
@@ -331,6 +332,7 @@ struct log_flush {
     uint32_t epochs_version;
     int64_t size;       /* bytes that will be flushed, about */
     int64_t offset_end; /* flushed up to here when run succeeds */
+    bool synced;        /* run did all of it, but perhaps the epochs: on a full disk */
     enum err err;       /* result of run */
 };
 /* False: nothing to flush (no object to finish), or it is held. Several may be under way at once.
@@ -340,6 +342,8 @@ void log_flush_run(struct log_flush *flush); /* any thread, no lock */
 /* No flush is prepared while it is held: what is durable does not grow, but for one under way. */
 void log_flush_hold(struct log *log, bool hold);
 /* The recovery point moves on success; failure takes the folder offline. Returns flush->err.
+ * ERR_DISK_FULL, which takes nothing offline: when only the leader epochs found no room
+ * log_durable_end moves all the same.
  * `log` NULL: only ends the object (the log is gone). */
 enum err log_flush_finish(struct log *log, struct log_flush *flush);
 

@@ -78,10 +78,10 @@ static void finish_flush(struct log_dir *dir, struct flush_pick *p)
     enum err err = log_flush_finish(log, &p->flush);
     if (log && err != ERR_IO && log_flush_pending(log))
         log_dir_mark_dirty(dir, log);
-    if (log && err)
-        log_walk_leave(dir->dirs, log, lock);
-    else if (log)
+    if (log && (!err || p->flush.synced))
         log_walk_leave_flushed(dir->dirs, log, lock);
+    else if (log)
+        log_walk_leave(dir->dirs, log, lock);
     mem_free(p->name);
 }
 

@@ -9,19 +9,21 @@
  * each of their entries. They are once it was rolled, even if its bytes were flushed before. Its
  * transaction index is: which transactions were aborted below the recovery point is known from
  * nothing else. The leader epochs are written out first, because recovery finds only the epochs
- * after the recovery point in batches. The names of new files are synced with them, and that of a
- * new folder: bytes without a name are lost. One fdatasync serves all who wait (group commit):
- * whoever waits for an offset asks again after a finish. */
+ * after the recovery point in batches. On a full disk they cannot be, but all else is synced: the
+ * recovery point stays, and with it what a start recovers; what was appended is durable
+ * (synced_end), and the next flush goes on from there. The names of new files are synced with them,
+ * and that of a new folder: bytes without a name are lost. One fdatasync serves all who wait (group
+ * commit): whoever waits for an offset asks again after a finish. */
 #include "base/mem.h"
 #include "os/io.h"
 #include "store/log_internal.h"
 
 bool log_flush_due(const struct log *log)
 {
-    if (log->recovery_point >= log->end)
+    int64_t durable = log_durable_end(log);
+    if (durable >= log->end)
         return false;
-    if (log->config.flush_messages != INT64_MAX &&
-        log->end - log->recovery_point >= log->config.flush_messages)
+    if (log->config.flush_messages != INT64_MAX && log->end - durable >= log->config.flush_messages)
         return true;
     return log->config.flush_ms != INT64_MAX &&
            io_mono_ms(log->io) - log->unflushed_since_ms >= log->config.flush_ms;
@@ -61,7 +63,8 @@ static enum err pin_files(struct segment *segment, bool bytes, bool rolled, uint
 
 static void pin_segments(struct log *log, struct log_flush *flush)
 {
-    uint32_t i = log_segment_index(log, log->recovery_point);
+    int64_t from = log_durable_end(log);
+    uint32_t i = log_segment_index(log, from);
     /* Rolled when all of it was flushed already. */
     while (i > 0 && log->segments[i - 1]->index_made != log->segments[i - 1]->index_synced)
         i--;
@@ -74,7 +77,7 @@ static void pin_segments(struct log *log, struct log_flush *flush)
         }
         bool rolled = i + 1 < log->segment_count;
         flush->next_base = rolled ? log->segments[i + 1]->base : -1;
-        bool bytes = !rolled || flush->next_base > log->recovery_point;
+        bool bytes = !rolled || flush->next_base > from;
         flush->err = pin_files(segment, bytes, rolled, &flush->pinned[flush->count]);
         flush->index_made[flush->count] = rolled ? segment->index_made : segment->index_synced;
         flush->txn_made[flush->count] = segment->txn_made;
@@ -140,16 +143,19 @@ static enum err sync_segment(struct log_flush *flush, int at)
 
 void log_flush_run(struct log_flush *flush)
 {
-    enum err err = flush->err;
+    enum err err = flush->err, written = ERR_NONE;
     if (!err && flush->epochs)
-        err = log_path_write_epochs(flush->path, flush->io,
-                                    slice_of(flush->epochs, flush->epochs_size),
-                                    flush->epochs_version, true);
+        written = log_path_write_epochs(flush->path, flush->io,
+                                        slice_of(flush->epochs, flush->epochs_size),
+                                        flush->epochs_version, true);
+    if (written != ERR_DISK_FULL)
+        err = err ? err : written;
     for (int i = 0; i < flush->count && !err; i++)
         err = sync_segment(flush, i);
     if (!err && flush->sync_dir)
         err = log_path_sync_names(flush->path, flush->io, flush->sync_parent);
-    flush->err = err;
+    flush->synced = !err;
+    flush->err = err ? err : written;
 }
 
 static void raise_to(uint32_t *synced, uint32_t made)
@@ -194,16 +200,21 @@ static void move_recovery_point(struct log *log, const struct log_flush *flush)
 enum err log_flush_finish(struct log *log, struct log_flush *flush)
 {
     enum err err = flush->err;
-    if (log && !err) {
-        if (flush->epochs)
-            raise_to(&log->epochs.version_written, flush->epochs_version);
+    if (log && flush->synced) {
+        /* What was written since a truncation has offsets that this flush may count as its own. */
+        if (flush->truncations == log->truncations && flush->offset_end > log->synced_end)
+            log->synced_end = flush->offset_end;
         /* Files made after prepare, by a roll say, are still to be synced. */
         if (flush->sync_dir)
             raise_to(&log->names_synced, flush->names_made);
         if (flush->sync_parent)
             log->folder_created = false;
+    }
+    if (log && !err) {
+        if (flush->epochs)
+            raise_to(&log->epochs.version_written, flush->epochs_version);
         move_recovery_point(log, flush);
     }
-    end_flush(flush, log && !err);
+    end_flush(flush, log && flush->synced);
     return log ? log_check(log, err, "flush") : err;
 }

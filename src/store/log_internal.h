@@ -49,7 +49,7 @@ struct log {
     int64_t size; /* bytes of all segments */
 
     int64_t start, end, high_watermark, recovery_point;
-    int64_t synced_end; /* all bytes below are synced, if not what goes with the recovery point */
+    int64_t synced_end; /* the recovery point, if it were not for epochs that found no room */
     /* What the checkpoint on the disk says of recovery_point, and what it is about to say. */
     int64_t recovery_saved, recovery_noted;
     int64_t unflushed_size;     /* bytes at or after the recovery point, as far as known */

@@ -185,6 +185,35 @@ static void flushing_holds_the_watermark(void **state)
     end(&f);
 }
 
+/* The same on a disk that has no room for the leader epochs: the records are as durable, so that
+ * who waits for them is answered. */
+static void a_full_disk_moves_the_watermark(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    struct log_config log_config;
+    log_config_init(&log_config);
+    log_config.flush_messages = f.config.flush_messages = 1;
+    partition_set_config(f.partition, &f.config, &log_config);
+    char *path = mem_printf("%s/leader-epoch-checkpoint.tmp", log_path(f.log));
+    assert_int_equal(symlink("/dev/full", path), 0);
+    struct partition_append a;
+    assert_int_equal(append(&f, 1, &a), ERR_NONE);
+    struct partition_ends ends = {0};
+    for (int i = 0; i < 5000 && ends.high_watermark < 1; i++) {
+        usleep(1000);
+        assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
+    }
+    assert_int_equal(ends.high_watermark, 1);
+    lock_take(&f.partition->lock);
+    assert_int_equal(log_recovery_point(f.log), 0);
+    lock_release(&f.partition->lock);
+    unlink(path);
+    mem_free(path);
+    end(&f);
+}
+
 /* DeleteRecords and ListOffsets over a log whose start moved. */
 static void the_start_moves(void **state)
 {
@@ -357,6 +386,7 @@ int main(void)
         cmocka_unit_test(epochs_fence),
         cmocka_unit_test(too_few_in_sync),
         cmocka_unit_test(flushing_holds_the_watermark),
+        cmocka_unit_test(a_full_disk_moves_the_watermark),
         cmocka_unit_test(a_repeat_moves_the_watermark),
         cmocka_unit_test(the_start_moves),
         cmocka_unit_test(watches_look_before_they_wait),

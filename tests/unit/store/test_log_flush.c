@@ -1,8 +1,7 @@
 #include "store/log.h"
 
+#include "faulty_io.h"
 #include "store_fixture.h"
-
-#include "os/io_ops.h"
 
 static void moves_the_recovery_point(void **state)
 {
@@ -232,6 +231,66 @@ static void each_of_two_flushes_is_whole(void **state)
     assert_false(log_flush_prepare(f->log, &slow));
 }
 
+/* No room for leader-epoch-checkpoint: all else is synced and counts, once. */
+static void a_full_disk_keeps_only_the_epochs_back(void **state)
+{
+    enum { SEGMENTS = 20 };
+    struct store_fixture *f = *state;
+    static struct faulty full; /* the fixture closes the log */
+    faulty_init(&full, f->io, FAULT_CREATE, ERR_DISK_FULL);
+    f->options.io = &full.io;
+    f->options.config.flush_messages = 1;
+    store_open(f);
+    for (int i = 0; i < SEGMENTS; i++) {
+        store_append(f, 1, 20, 1000);
+        assert_int_equal(log_roll(f->log), ERR_NONE);
+    }
+    store_append(f, 1, 20, 1000);
+    full.fail_at = full.calls;
+    full.stays = true;
+    struct log_flush flush;
+    int flushes = 0;
+    while (log_flush_due(f->log)) { /* a few segments each: the next goes on behind them */
+        int64_t before = log_durable_end(f->log);
+        assert_true(log_flush_prepare(f->log, &flush));
+        log_flush_run(&flush);
+        assert_true(flush.synced);
+        assert_int_equal(log_flush_finish(f->log, &flush), ERR_DISK_FULL);
+        assert_true(log_durable_end(f->log) > before);
+        flushes++;
+    }
+    assert_int_equal(flushes, SEGMENTS / LOG_FLUSH_SEGMENTS_MAX + 1);
+    assert_int_equal(log_durable_end(f->log), SEGMENTS + 1);
+    assert_int_equal(log_recovery_point(f->log), 0);
+    store_append(f, 1, 20, 1000);
+    assert_true(log_flush_due(f->log));
+    /* What was cut off and written again is not what was synced. */
+    assert_true(log_flush_prepare(f->log, &flush));
+    assert_int_equal(log_truncate_to(f->log, SEGMENTS), ERR_NONE);
+    store_append(f, 2, 20, 2000);
+    log_flush_run(&flush);
+    log_flush_finish(f->log, &flush);
+    assert_int_equal(log_durable_end(f->log), SEGMENTS);
+    /* There is room again: all at once. */
+    full.fail_at = -1;
+    assert_true(log_flush_prepare(f->log, &flush));
+    assert_true(flush.count <= 2);
+    log_flush_run(&flush);
+    assert_int_equal(log_flush_finish(f->log, &flush), ERR_NONE);
+    assert_int_equal(log_recovery_point(f->log), SEGMENTS + 2);
+    assert_false(log_flush_prepare(f->log, &flush));
+    assert_true(store_file_size(f, "leader-epoch-checkpoint") > 4);
+    /* Bytes that are not synced do not count. */
+    faulty_init(&full, f->io, FAULT_SYNC, ERR_DISK_FULL);
+    full.fail_at = 0;
+    store_append(f, 1, 20, 1000);
+    assert_true(log_flush_prepare(f->log, &flush));
+    log_flush_run(&flush);
+    assert_false(flush.synced);
+    assert_int_equal(log_flush_finish(f->log, &flush), ERR_DISK_FULL);
+    assert_int_equal(log_durable_end(f->log), SEGMENTS + 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +300,7 @@ int main(void)
         STORE_TEST(each_of_two_flushes_is_whole),
         STORE_TEST(is_due_by_messages_and_time),
         STORE_TEST(indexes_of_rolled_segments_are_synced),
+        STORE_TEST(a_full_disk_keeps_only_the_epochs_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
