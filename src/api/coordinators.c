@@ -118,6 +118,10 @@ static bool note_update(struct coordinator_shard *shard, const struct coord_upda
     return wanted;
 }
 
+/* Ends a call. Markers come before the reply that follows from the same records: a client that has
+ * the answer to its EndTxn reads what it committed, as far as the partitions could be written at
+ * once. Neither may run under the lock: markers enter the shards of groups, and come back to this
+ * one when they are written. */
 static void shard_release(struct coordinator_shard *shard, struct coord_update *update)
 {
     bool post = note_update(shard, update);
