@@ -37,6 +37,8 @@ set -e
 if [ "$1" = configure ] && ! getent passwd klamm >/dev/null; then
   adduser --system --group --home /var/lib/klamm --no-create-home --quiet klamm
 fi
+# The unit would make it, but the folder is formatted before the first start.
+[ "$1" != configure ] || [ -d /var/lib/klamm ] || install -d -o klamm -g klamm -m 0750 /var/lib/klamm
 X
 chmod 755 "$root/DEBIAN/postinst"
 dpkg-deb --root-owner-group --build "$root" "build/klamm_${version}_$arch.deb" >/dev/null 2>&1 ||

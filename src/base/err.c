@@ -12,12 +12,12 @@ static const struct row rows[] = {
 #define KLAMM_ERROR(name, code, retriable) {(enum err)(code), #name, #name},
 #include "errors.inc"
 #undef KLAMM_ERROR
-    {ERR_IO, "IO", "the operating system reports an I/O error"},
+    {ERR_IO, "IO", "an I/O error, or a file or folder that is gone"},
     {ERR_DISK_FULL, "DISK_FULL", "the disk is full"},
     {ERR_TOO_MANY_FILES, "TOO_MANY_FILES",
      "this process has no file descriptors left (raise ulimit -n, or LimitNOFILE= of the service)"},
-    {ERR_NOT_FOUND, "NOT_FOUND", "it does not exist"},
-    {ERR_EXISTS, "EXISTS", "it exists already"},
+    {ERR_NOT_FOUND, "NOT_FOUND", "a file or folder does not exist"},
+    {ERR_EXISTS, "EXISTS", "the file or folder exists already"},
     {ERR_CORRUPT, "CORRUPT", "the data is damaged"},
     {ERR_MALFORMED, "MALFORMED", "the data breaks its format"},
     {ERR_TOO_LARGE, "TOO_LARGE", "it is larger than allowed"},

@@ -189,10 +189,12 @@ static void folder_failed(void *data, struct log_dir *dir)
     for (int i = 0; i < log_dirs_count(context->log_dirs); i++)
         online += log_dir_online(log_dirs_at(context->log_dirs, i));
     if (!online || dir == log_dirs_metadata(context->log_dirs)) {
-        diag(DIAG_SERVER, DIAG_FATAL,
-             "%s failed and the node cannot go on without it: it stops. Check the disk, then start "
-             "it again",
-             log_dir_path(dir));
+        if (node->state < NODE_STOPPING) /* else that has been told, or is asked for */
+            diag(DIAG_SERVER, DIAG_FATAL,
+                 "%s failed and the node cannot go on without it: it stops. Check the disk, then "
+                 "start "
+                 "it again",
+                 log_dir_path(dir));
         node->exit_status = 1;
         node_stop(node);
         return;
