@@ -441,15 +441,6 @@ void conn_close(struct conn *conn)
     post_task(conn);
 }
 
-void conn_close_after_send(struct conn *conn)
-{
-    if (conn->closed)
-        return;
-    conn->close_after_send = true;
-    conn->busy = false;
-    framing_run(conn);
-}
-
 /* Last step: after this only references of handlers keep the connection. */
 static void closed(struct conn *conn)
 {

@@ -56,7 +56,5 @@ void conn_limit_idle(struct conn *conn, int64_t limit_ms);
 /* Closes at once; what is queued is dropped. on_close follows before the loop turn ends (never from
  * inside this call). */
 void conn_close(struct conn *conn);
-/* Closes once everything queued is sent; no further frame is parsed (instead of conn_resume). */
-void conn_close_after_send(struct conn *conn);
 
 #endif

@@ -140,10 +140,7 @@ static inline void fixture_frame(void *context, struct conn *conn, struct frame 
             conn_limit_idle(conn, what == 'l' ? 400 : 0);
         echo(conn, frame);
     }
-    if (what == 'x')
-        conn_close_after_send(conn);
-    else
-        conn_resume(conn);
+    conn_resume(conn);
     frame_free(frame);
 }
 
