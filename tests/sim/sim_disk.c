@@ -9,19 +9,38 @@
 
 void disk_init(struct sim_disk *disk)
 {
-    *disk = (struct sim_disk){.space = -1};
+    *disk = (struct sim_disk){.space = -1, .used = -1};
     disk->root = mem_zalloc(sizeof *disk->root);
     disk->root->is_dir = true;
     disk->root->refs = 1;
 }
 
-/* Space of the files that can be seen. Counted when asked: only limited disks ask. */
-int64_t disk_used(const struct sim_inode *inode)
+static int64_t rounded(int64_t size)
 {
-    int64_t used = (inode->size + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
+    return (size + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
+}
+
+static int64_t count_used(const struct sim_inode *inode)
+{
+    int64_t used = rounded(inode->size);
     for (size_t i = 0; i < inode->names.count; i++)
-        used += disk_used(inode->names.items[i].inode);
+        used += count_used(inode->names.items[i].inode);
     return used;
+}
+
+/* Space of the files that can be seen. Counted when asked, if it may have changed since. */
+int64_t disk_used(struct sim_disk *disk)
+{
+    if (disk->used < 0)
+        disk->used = count_used(disk->root);
+    return disk->used;
+}
+
+static void set_size(struct sim_disk *disk, struct sim_inode *inode, int64_t size)
+{
+    if (rounded(size) != rounded(inode->size))
+        disk->used = -1;
+    inode->size = size;
 }
 
 struct sim_inode *inode_ref(struct sim_inode *inode)
@@ -168,6 +187,7 @@ void dir_remove(struct sim_disk *disk, struct sim_inode *dir, const char *name)
 {
     change_add(dir, (struct sim_change){.kind = CHANGE_REMOVE, .name = mem_strdup(name)});
     names_remove(disk, &dir->names, name);
+    disk->used = -1;
 }
 
 void dir_rename(struct sim_disk *disk, struct sim_inode *from_dir, const char *from,
@@ -176,6 +196,7 @@ void dir_rename(struct sim_disk *disk, struct sim_inode *from_dir, const char *f
     struct sim_inode *inode = inode_ref(names_get(&from_dir->names, from));
     names_remove(disk, &from_dir->names, from);
     names_put(disk, &to_dir->names, to, inode);
+    disk->used = -1;
     change_add(to_dir,
                (struct sim_change){.kind = CHANGE_PUT,
                                    .name = mem_strdup(to),
@@ -282,9 +303,8 @@ enum err inode_write(struct sim_disk *disk, struct sim_inode *inode, const void 
 {
     int64_t end = offset + (int64_t)size;
     if (disk->space >= 0 && end > inode->size) {
-        int64_t rounded = (inode->size + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
-        int64_t left = disk->space - disk_used(disk->root);
-        int64_t end_max = rounded + (left > 0 ? left / PAGE_SIZE * PAGE_SIZE : 0);
+        int64_t left = disk->space - disk_used(disk);
+        int64_t end_max = rounded(inode->size) + (left > 0 ? left / PAGE_SIZE * PAGE_SIZE : 0);
         end = end < end_max ? end : end_max;
     }
     size_t done = end > offset ? (size_t)(end - offset) : 0;
@@ -294,7 +314,7 @@ enum err inode_write(struct sim_disk *disk, struct sim_inode *inode, const void 
         memcpy(inode->data + offset, data, done);
         mark(inode, offset, (int64_t)done, PAGE_DIRTY | PAGE_CACHED);
         if (offset + (int64_t)done > inode->size)
-            inode->size = offset + (int64_t)done;
+            set_size(disk, inode, offset + (int64_t)done);
     }
     *ret_done = done;
     return done == size ? ERR_NONE : ERR_DISK_FULL;
@@ -314,14 +334,14 @@ size_t inode_read(struct sim_inode *inode, void *data, size_t size, int64_t offs
 enum err inode_resize(struct sim_disk *disk, struct sim_inode *inode, int64_t size)
 {
     if (disk->space >= 0 && size > inode->size &&
-        disk_used(disk->root) + size - inode->size > disk->space)
+        disk_used(disk) + size - inode->size > disk->space)
         return ERR_DISK_FULL;
     make_room(inode, size);
     if (size < inode->size) { /* what is cut off reads as zeros if the file grows again */
         memset(inode->data + size, 0, (size_t)(inode->size - size));
         mark(inode, size, inode->size - size, PAGE_DIRTY);
     }
-    inode->size = size;
+    set_size(disk, inode, size);
     return ERR_NONE;
 }
 
@@ -477,6 +497,7 @@ static void cut_tree(struct sim *sim, struct sim_disk *disk, struct sim_inode *d
 
 void disk_power_cut(struct sim *sim, struct sim_disk *disk, struct sim_counters *counters)
 {
+    disk->used = -1;
     cut_changes(sim, disk, disk->root, counters);
     cut_tree(sim, disk, disk->root, counters);
 }

@@ -406,7 +406,7 @@ enum err sim_io_space(struct io *io, const char *path, struct io_space *ret_spac
     if (e)
         return fail(process, e);
     int64_t total = disk->space >= 0 ? disk->space : INT64_C(1) << 40;
-    int64_t left = total - disk_used(disk->root);
+    int64_t left = total - disk_used(disk);
     *ret_space = (struct io_space){total, left > 0 ? left : 0};
     return ERR_NONE;
 }

@@ -80,11 +80,12 @@ enum { PAGE_DIRTY = 1, PAGE_CACHED = 2 };
 struct sim_disk {
     struct sim_inode *root;
     int64_t space; /* < 0: unlimited */
+    int64_t used;  /* see disk_used; < 0: to be counted again */
 };
 
 void disk_init(struct sim_disk *disk);
 void disk_fini(struct sim_disk *disk);
-int64_t disk_used(const struct sim_inode *inode);
+int64_t disk_used(struct sim_disk *disk);
 struct sim_inode *inode_ref(struct sim_inode *inode);
 void inode_unref(struct sim_disk *disk, struct sim_inode *inode);
 enum err disk_find(struct sim_disk *disk, const char *path, struct sim_inode **ret_inode);
