@@ -289,28 +289,60 @@ static void describe_transactions(struct request *request)
     request_reply(request, response);
 }
 
+/* A ListTransactions under way: patterns may take long, so it gives way to others every now and
+ * then. */
+struct listing {
+    struct coord_txn_list *list;
+    struct list_transactions_response *response;
+    int32_t next, count; /* shards */
+};
+
+enum { LISTING_TURN_NS = 2000000 };
+
+static void take_shard(struct request *request, struct listing *listing)
+{
+    struct coordinator_call call;
+    enum err err =
+        coordinators_enter_at(request->context->transactions, listing->next++, request, &call);
+    if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS) {
+        listing->response->error_code = err_to_wire(err);
+        listing->response->transaction_states_count = 0;
+    }
+    if (err)
+        return;
+    coord_txn_list_take(listing->list, call.shard, &call.event);
+    coordinators_leave(&call);
+}
+
+/* One turn on the connection's loop. Nobody waits once the connection is gone. */
+static void list_some(struct request *request)
+{
+    struct listing *listing = request->parked;
+    int64_t end_ns = io_mono_ns(request->context->io) + LISTING_TURN_NS;
+    while (request->conn && !listing->response->error_code) {
+        if (io_mono_ns(request->context->io) >= end_ns) {
+            request_post(request, list_some);
+            return;
+        }
+        if (coord_txn_list_match(listing->list))
+            continue;
+        if (listing->next == listing->count)
+            break;
+        take_shard(request, listing);
+    }
+    coord_txn_list_end(listing->list);
+    request_reply(request, listing->response);
+}
+
 static void list_transactions(struct request *request)
 {
-    const struct list_transactions_request *body = request->body;
-    struct coordinators *transactions = request->context->transactions;
-    struct list_transactions_response *response = request_response(request);
-    struct coord_txn_list *list = coord_txn_list_begin(body, &request->arena, response);
-    int32_t count = coordinators_partition_count(transactions);
-    for (int32_t i = 0; i < count && !response->error_code; i++) {
-        struct coordinator_call call;
-        enum err err = coordinators_enter_at(transactions, i, request, &call);
-        if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS) {
-            response->error_code = err_to_wire(err);
-            response->transaction_states_count = 0;
-        }
-        if (err)
-            continue;
-        coord_txn_list_take(list, call.shard, &call.event);
-        coordinators_leave(&call);
-        coord_txn_list_match(list);
-    }
-    coord_txn_list_end(list);
-    request_reply(request, response);
+    struct listing *listing = arena_alloc(&request->arena, sizeof *listing);
+    listing->response = request_response(request);
+    listing->list = coord_txn_list_begin(request->body, &request->arena, listing->response);
+    listing->count = coordinators_partition_count(request->context->transactions);
+    request->parked = listing;
+    request->peer_closed = request_abandon;
+    list_some(request);
 }
 
 API_FAMILY(api_txn_requests, {WIRE_API_ADD_PARTITIONS_TO_TXN, API_BROKER, add_partitions_to_txn},

@@ -64,6 +64,7 @@ struct coord_txn_list {
     /* With a pattern: what the other filters left of the shard before `match`. */
     struct list_transactions_response taken;
     struct arena taken_arena;
+    int32_t matched; /* of them */
 };
 
 static void digest_states(struct coord_txn_list *list)
@@ -174,19 +175,21 @@ void coord_txn_list_take(struct coord_txn_list *list, const struct coord_shard *
     }
 }
 
-void coord_txn_list_match(struct coord_txn_list *list)
+bool coord_txn_list_match(struct coord_txn_list *list)
 {
-    for (int32_t i = 0; i < list->taken.transaction_states_count; i++) {
-        const struct list_transactions_response_transaction_state *from =
-            &list->taken.transaction_states[i];
-        if (!pattern_matches(list->pattern, from->transactional_id))
-            continue;
+    if (list->matched == list->taken.transaction_states_count) {
+        list->matched = list->taken.transaction_states_count = 0;
+        arena_fini(&list->taken_arena);
+        arena_init(&list->taken_arena);
+        return false;
+    }
+    const struct list_transactions_response_transaction_state *from =
+        &list->taken.transaction_states[list->matched++];
+    if (pattern_matches(list->pattern, from->transactional_id)) {
         struct list_transactions_response_transaction_state *item =
             add_item(list->response, list->arena);
         *item = *from;
         item->transactional_id = arena_dup(list->arena, from->transactional_id);
     }
-    list->taken.transaction_states_count = 0;
-    arena_fini(&list->taken_arena);
-    arena_init(&list->taken_arena);
+    return true;
 }

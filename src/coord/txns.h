@@ -98,10 +98,11 @@ void coord_txn_describe(const struct coord_shard *shard, const struct coord_even
 
 /* ListTransactions, over all shards of this node:
  *
- *     begin -> for each shard: take (under its lock), match (without) -> end
+ *     begin -> for each shard: take (under its lock), match until it says false -> end
  *
- * A client's pattern may take long to match: whatever it is, a shard is held no longer than it
- * takes to copy what the other filters leave. */
+ * A client's pattern may take long to match (10 ms, the largest ones): whatever it is, a shard is
+ * held no longer than it takes to copy what the other filters leave, and the matching can be left
+ * and gone on with. */
 struct coord_txn_list;
 
 /* Initialises *response, to which the transactions are added (in `arena`), and sets
@@ -114,7 +115,8 @@ struct coord_txn_list *coord_txn_list_begin(const struct list_transactions_reque
  * listed, one that is unloaded adds nothing. */
 void coord_txn_list_take(struct coord_txn_list *list, const struct coord_shard *shard,
                          const struct coord_event *event);
-void coord_txn_list_match(struct coord_txn_list *list);
+/* One id of what was taken; without a lock. False when none is left. */
+bool coord_txn_list_match(struct coord_txn_list *list);
 void coord_txn_list_end(struct coord_txn_list *list);
 
 /* Answers with one error for a handler that cannot or may not ask a shard (no shard: pass

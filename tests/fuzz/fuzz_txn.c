@@ -198,7 +198,8 @@ static void look(struct run *run, struct coord_shard *shard, struct buf *out)
     wire_init(&wire_list_transactions_request, &all);
     struct coord_txn_list *list = coord_txn_list_begin(&all, &run->arena, &listed);
     coord_txn_list_take(list, shard, &run->event);
-    coord_txn_list_match(list);
+    while (coord_txn_list_match(list)) {
+    }
     coord_txn_list_end(list);
     buf_printf(out, "%d\n", listed.transaction_states_count);
     for (unsigned i = 0; i < IDS; i++) {

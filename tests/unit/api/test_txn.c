@@ -164,6 +164,48 @@ static void offsets(void **state)
     harness_end(&h);
 }
 
+/* A pattern that takes milliseconds for each id: others of the same loop are served meanwhile. */
+static void a_slow_pattern_gives_way(void **state)
+{
+    (void)state;
+    enum { IDS = 20, PIECES = 3000 };
+    HARNESS(h, HARNESS_TXN_PROPERTIES "num.network.threads=1\n");
+    for (int i = 0; i < IDS; i++)
+        harness_producer(&h,
+                         (const char *)arena_printf(&h.arena, "tx-abcabcabcabc-%d%c", i, 0).data);
+    struct buf pattern;
+    buf_init(&pattern);
+    buf_put_str(&pattern, "(?:");
+    for (int i = 0; i < PIECES; i++)
+        buf_put_str(&pattern, "a?.?|");
+    buf_put_str(&pattern, "b)*");
+    struct list_transactions_request ask;
+    wire_init(&wire_list_transactions_request, &ask);
+    ask.transactional_id_pattern = buf_slice(&pattern);
+    int fd = harness_connect(&h);
+    harness_ask(&h, fd, WIRE_API_LIST_TRANSACTIONS, 2, &ask);
+    usleep(20000);
+    struct list_transactions_request none;
+    wire_init(&wire_list_transactions_request, &none);
+    const struct list_transactions_response *r =
+        harness_call(&h, WIRE_API_LIST_TRANSACTIONS, 0, &none);
+    assert_int_equal(r->transaction_states_count, IDS);
+    char byte;
+    assert_int_equal(recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT), -1); /* it goes on */
+    r = harness_answer(&h, fd, WIRE_API_LIST_TRANSACTIONS, 2);
+    assert_int_equal(r->transaction_states_count, IDS);
+    /* Who goes is not matched for: the node's stop does not wait for it. */
+    harness_ask(&h, fd, WIRE_API_LIST_TRANSACTIONS, 2, &ask);
+    usleep(20000);
+    close(fd);
+    int64_t since_ms = io_mono_ms(h.io);
+    while (atomic_load(&node_context(h.node)->request_count))
+        usleep(1000);
+    assert_true(io_mono_ms(h.io) - since_ms < 100);
+    buf_fini(&pattern);
+    harness_end(&h);
+}
+
 /* What an operator sees of an open transaction, and how he ends it. */
 static void looking_and_ending(void **state)
 {
@@ -343,10 +385,15 @@ static void produce_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_old_way),     cmocka_unit_test(the_new_way),
-        cmocka_unit_test(init_fences),     cmocka_unit_test(over_a_restart),
-        cmocka_unit_test(offsets),         cmocka_unit_test(looking_and_ending),
-        cmocka_unit_test(a_deleted_topic), cmocka_unit_test(markers_wait_for_room),
+        cmocka_unit_test(the_old_way),
+        cmocka_unit_test(the_new_way),
+        cmocka_unit_test(init_fences),
+        cmocka_unit_test(over_a_restart),
+        cmocka_unit_test(offsets),
+        cmocka_unit_test(looking_and_ending),
+        cmocka_unit_test(a_slow_pattern_gives_way),
+        cmocka_unit_test(a_deleted_topic),
+        cmocka_unit_test(markers_wait_for_room),
         cmocka_unit_test(produce_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
