@@ -19,23 +19,17 @@ static void add_brokers(struct request *request, const struct meta_image *image,
                         struct describe_cluster_response *response)
 {
     const struct describe_cluster_request *body = request->body;
-    size_t known = meta_image_broker_count(image);
+    const struct endpoint *from;
+    int32_t count = endpoints_all(request, image, body->include_fenced_brokers, &from);
     struct describe_cluster_response_describe_cluster_broker *items =
-        describe_cluster_response_brokers_new(&request->arena, response, (int32_t)known);
-    int32_t count = 0;
-    for (size_t i = 0; i < known; i++) {
-        const struct meta_broker *broker = meta_image_broker_at(image, i);
-        struct endpoint endpoint;
-        if ((broker->fenced && !body->include_fenced_brokers) ||
-            !endpoints_of(request, broker, &endpoint))
-            continue;
-        items[count].broker_id = endpoint.node_id;
-        items[count].host = endpoint.host;
-        items[count].port = endpoint.port;
-        items[count].rack = endpoint.rack;
-        items[count++].is_fenced = broker->fenced;
+        describe_cluster_response_brokers_new(&request->arena, response, count);
+    for (int32_t i = 0; i < count; i++) {
+        items[i].broker_id = from[i].node_id;
+        items[i].host = from[i].host;
+        items[i].port = from[i].port;
+        items[i].rack = from[i].rack;
+        items[i].is_fenced = from[i].is_fenced;
     }
-    response->brokers_count = count;
     response->controller_id = request->context->node_id;
 }
 

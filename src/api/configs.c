@@ -315,12 +315,10 @@ static void list_configured(struct listing *list, int8_t type)
 
 static void list_brokers(struct listing *list, int8_t type)
 {
-    for (size_t i = 0; i < meta_image_broker_count(list->image); i++) {
-        const struct meta_broker *broker = meta_image_broker_at(list->image, i);
-        struct endpoint endpoint;
-        if (!broker->fenced && endpoints_of(list->request, broker, &endpoint))
-            list_one(list, arena_printf(&list->request->arena, "%d", broker->id), type);
-    }
+    const struct endpoint *brokers;
+    int32_t count = endpoints_all(list->request, list->image, false, &brokers);
+    for (int32_t i = 0; i < count; i++)
+        list_one(list, arena_printf(&list->request->arena, "%d", brokers[i].node_id), type);
 }
 
 static void list_resources(struct listing *list, uint64_t types)

@@ -23,7 +23,7 @@ bool endpoints_of(struct request *request, const struct meta_broker *broker,
         host = arena_dup(&request->arena, slice_str(local.host));
         port = local.port;
     }
-    *ret_endpoint = (struct endpoint){broker->id, host, port, broker->rack};
+    *ret_endpoint = (struct endpoint){broker->id, host, port, broker->rack, broker->fenced};
     return true;
 }
 
@@ -32,4 +32,19 @@ bool endpoints_find(struct request *request, const struct meta_image *image, int
 {
     const struct meta_broker *broker = meta_image_broker(image, broker_id);
     return broker && !broker->fenced && endpoints_of(request, broker, ret_endpoint);
+}
+
+int32_t endpoints_all(struct request *request, const struct meta_image *image, bool with_fenced,
+                      const struct endpoint **ret_endpoints)
+{
+    size_t known = meta_image_broker_count(image);
+    struct endpoint *endpoints = arena_array(&request->arena, known, sizeof *endpoints);
+    int32_t count = 0;
+    for (size_t i = 0; i < known; i++) {
+        const struct meta_broker *broker = meta_image_broker_at(image, i);
+        if ((with_fenced || !broker->fenced) && endpoints_of(request, broker, &endpoints[count]))
+            count++;
+    }
+    *ret_endpoints = endpoints;
+    return count;
 }

@@ -14,6 +14,7 @@ struct endpoint {
     struct slice host;
     int32_t port;
     struct slice rack; /* null = none */
+    bool is_fenced;
 };
 
 /* The endpoint of a broker; false when it has none on the connection's listener, or the connection
@@ -24,5 +25,9 @@ bool endpoints_of(struct request *request, const struct meta_broker *broker,
 /* The same by id, for brokers that are alive (known and not fenced). */
 bool endpoints_find(struct request *request, const struct meta_image *image, int32_t broker_id,
                     struct endpoint *ret_endpoint);
+
+/* Those of all brokers, or of those that are alive; in the request's arena. Returns how many. */
+int32_t endpoints_all(struct request *request, const struct meta_image *image, bool with_fenced,
+                      const struct endpoint **ret_endpoints);
 
 #endif

@@ -227,21 +227,16 @@ static void answer_all(struct fetch *fetch, struct fetch_response *response)
 static void add_endpoints(struct fetch *fetch, struct meta_image *image,
                           struct fetch_response *response)
 {
-    size_t known = meta_image_broker_count(image);
+    const struct endpoint *from;
+    int32_t count = endpoints_all(fetch->request, image, false, &from);
     struct fetch_response_node_endpoint *items =
-        fetch_response_node_endpoints_new(&fetch->request->arena, response, (int32_t)known);
-    int32_t count = 0;
-    for (size_t i = 0; i < known; i++) {
-        struct endpoint endpoint;
-        if (!endpoints_find(fetch->request, image, meta_image_broker_at(image, i)->id, &endpoint))
-            continue;
-        items[count].node_id = endpoint.node_id;
-        items[count].host = endpoint.host;
-        items[count].port = endpoint.port;
-        items[count].rack = endpoint.rack;
-        count++;
+        fetch_response_node_endpoints_new(&fetch->request->arena, response, count);
+    for (int32_t i = 0; i < count; i++) {
+        items[i].node_id = from[i].node_id;
+        items[i].host = from[i].host;
+        items[i].port = from[i].port;
+        items[i].rack = from[i].rack;
     }
-    response->node_endpoints_count = count;
 }
 
 static void finish(struct fetch *fetch)

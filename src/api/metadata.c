@@ -167,22 +167,16 @@ static void add_named_topics(struct metadata_walk *walk)
 
 static void add_brokers(struct metadata_walk *walk)
 {
-    size_t known = meta_image_broker_count(walk->image);
+    const struct endpoint *from;
+    int32_t count = endpoints_all(walk->request, walk->image, false, &from);
     struct metadata_response_metadata_response_broker *items =
-        metadata_response_brokers_new(&walk->request->arena, walk->response, (int32_t)known);
-    int32_t count = 0;
-    for (size_t i = 0; i < known; i++) {
-        const struct meta_broker *broker = meta_image_broker_at(walk->image, i);
-        struct endpoint endpoint;
-        if (broker->fenced || !endpoints_of(walk->request, broker, &endpoint))
-            continue;
-        items[count].node_id = broker->id;
-        items[count].host = endpoint.host;
-        items[count].port = endpoint.port;
-        items[count].rack = endpoint.rack;
-        count++;
+        metadata_response_brokers_new(&walk->request->arena, walk->response, count);
+    for (int32_t i = 0; i < count; i++) {
+        items[i].node_id = from[i].node_id;
+        items[i].host = from[i].host;
+        items[i].port = from[i].port;
+        items[i].rack = from[i].rack;
     }
-    walk->response->brokers_count = count;
 }
 
 static bool asks_for_all(const struct request *request)

@@ -263,21 +263,16 @@ static void walk_topic(struct produce *produce,
 /* KIP-951: the addresses of the leaders that answers name. */
 static void add_endpoints(struct produce *produce, struct meta_image *image)
 {
-    size_t known = meta_image_broker_count(image);
-    struct produce_response_node_endpoint *items = produce_response_node_endpoints_new(
-        &produce->request->arena, produce->response, (int32_t)known);
-    int32_t count = 0;
-    for (size_t i = 0; i < known; i++) {
-        struct endpoint endpoint;
-        if (!endpoints_find(produce->request, image, meta_image_broker_at(image, i)->id, &endpoint))
-            continue;
-        items[count].node_id = endpoint.node_id;
-        items[count].host = endpoint.host;
-        items[count].port = endpoint.port;
-        items[count].rack = endpoint.rack;
-        count++;
+    const struct endpoint *from;
+    int32_t count = endpoints_all(produce->request, image, false, &from);
+    struct produce_response_node_endpoint *items =
+        produce_response_node_endpoints_new(&produce->request->arena, produce->response, count);
+    for (int32_t i = 0; i < count; i++) {
+        items[i].node_id = from[i].node_id;
+        items[i].host = from[i].host;
+        items[i].port = from[i].port;
+        items[i].rack = from[i].rack;
     }
-    produce->response->node_endpoints_count = count;
 }
 
 static void finish(struct produce *produce)
