@@ -15,6 +15,45 @@
 #include "wire_alter_configs.h"
 #include "wire_incremental_alter_configs.h"
 
+/* ---- what both have -------------------------------------------------------------------------- */
+
+/* A resource of the request, and where its answer is. */
+struct row {
+    int8_t type;
+    struct slice name;
+    int16_t *error_code;
+    struct slice *error_message;
+    bool settled; /* the answer is complete */
+};
+
+struct rows {
+    struct row *items;
+    int32_t count;
+};
+
+static void settle(struct row *row, enum err err, struct slice text)
+{
+    *row->error_code = err_to_wire(err);
+    *row->error_message = text;
+    row->settled = true;
+}
+
+static void settle_open(const struct rows *rows, enum err err)
+{
+    for (int32_t i = 0; i < rows->count; i++) {
+        if (!rows->items[i].settled)
+            settle(&rows->items[i], err, SLICE_NULL);
+    }
+}
+
+/* The next one from `at` on that the controller was asked for, which answers in that order. */
+static struct row *next_open(const struct rows *rows, int32_t *at)
+{
+    while (*at < rows->count && rows->items[*at].settled)
+        ++*at;
+    return *at < rows->count ? &rows->items[(*at)++] : NULL;
+}
+
 /* The type and name of a resource as a map's key. */
 static struct slice key_of(int8_t type, struct slice name, struct arena *arena)
 {
@@ -25,66 +64,58 @@ static struct slice key_of(int8_t type, struct slice name, struct arena *arena)
     return slice_of(key, name.size + 1);
 }
 
-static const char twice[] = "Each resource must appear at most once.";
+static void settle_twice(const struct rows *rows, struct arena *arena)
+{
+    struct slice text = SLICE_LIT("Each resource must appear at most once.");
+    struct map seen;
+    map_init(&seen);
+    for (int32_t i = 0; i < rows->count; i++) {
+        struct row *row = &rows->items[i];
+        struct slice key = key_of(row->type, row->name, arena);
+        struct row *first = map_get(&seen, key);
+        if (!first) {
+            map_put(&seen, key, row);
+            continue;
+        }
+        settle(first, ERR_INVALID_REQUEST, text);
+        settle(row, ERR_INVALID_REQUEST, text);
+    }
+    map_fini(&seen);
+}
 
-/* ---- IncrementalAlterConfigs ---- */
+/* ---- IncrementalAlterConfigs ------------------------------------------------------------------
+ */
 
 struct incremental {
     struct incremental_alter_configs_request rest; /* what the controller is asked */
     struct incremental_alter_configs_response answer;
-    /* What the client gets: a row for each resource. `settled`: the row is complete. */
     struct incremental_alter_configs_response *response;
-    bool *settled;
+    struct rows rows; /* of the response */
 };
-
-static void settle(struct incremental *state, int32_t index, enum err err, struct slice text)
-{
-    state->response->responses[index].error_code = err_to_wire(err);
-    state->response->responses[index].error_message = text;
-    state->settled[index] = true;
-}
 
 static struct incremental *incremental_new(struct request *request)
 {
     const struct incremental_alter_configs_request *body = request->body;
-    size_t count = (size_t)body->resources_count;
-    struct incremental *state = arena_alloc(&request->arena, sizeof *state);
+    struct arena *arena = &request->arena;
+    int32_t count = body->resources_count;
+    struct incremental *state = arena_alloc(arena, sizeof *state);
     wire_init(&wire_incremental_alter_configs_response, &state->answer);
-    state->settled = arena_array(&request->arena, count, sizeof *state->settled);
     state->rest.validate_only = body->validate_only;
-    state->rest.resources = arena_array(&request->arena, count, sizeof *state->rest.resources);
+    state->rest.resources = arena_array(arena, (size_t)count, sizeof *state->rest.resources);
+    state->rows = (struct rows){arena_array(arena, (size_t)count, sizeof(struct row)), count};
     state->response = request_response(request);
-    struct incremental_alter_configs_response_alter_configs_resource_response *rows =
-        incremental_alter_configs_response_responses_new(&request->arena, state->response,
-                                                         body->resources_count);
-    for (int32_t i = 0; i < body->resources_count; i++) {
-        rows[i].resource_type = body->resources[i].resource_type;
-        rows[i].resource_name = body->resources[i].resource_name;
-        rows[i].error_message = SLICE_NULL;
+    struct incremental_alter_configs_response_alter_configs_resource_response *answers =
+        incremental_alter_configs_response_responses_new(arena, state->response, count);
+    for (int32_t i = 0; i < count; i++) {
+        answers[i].resource_type = body->resources[i].resource_type;
+        answers[i].resource_name = body->resources[i].resource_name;
+        answers[i].error_message = SLICE_NULL;
+        state->rows.items[i] = (struct row){.type = answers[i].resource_type,
+                                            .name = answers[i].resource_name,
+                                            .error_code = &answers[i].error_code,
+                                            .error_message = &answers[i].error_message};
     }
     return state;
-}
-
-static void settle_twice(struct request *request, struct incremental *state)
-{
-    const struct incremental_alter_configs_request *body = request->body;
-    struct map seen;
-    map_init(&seen);
-    for (int32_t i = 0; i < body->resources_count; i++) {
-        const struct incremental_alter_configs_request_alter_configs_resource *resource =
-            &body->resources[i];
-        struct slice key =
-            key_of(resource->resource_type, resource->resource_name, &request->arena);
-        const struct incremental_alter_configs_request_alter_configs_resource *first =
-            map_get(&seen, key);
-        if (!first) {
-            map_put(&seen, key, &body->resources[i]);
-            continue;
-        }
-        settle(state, (int32_t)(first - body->resources), ERR_INVALID_REQUEST, slice_str(twice));
-        settle(state, i, ERR_INVALID_REQUEST, slice_str(twice));
-    }
-    map_fini(&seen);
 }
 
 /* A key twice, or a value missing: as conf_alter checks for the other resources. */
@@ -144,16 +175,14 @@ static void decide_incremental(struct change *change, struct controller *control
     controller_incremental_alter_configs(controller, &state->rest, &state->answer);
 }
 
-/* The controller answers in the order in which it was asked. */
 static void merge_incremental(struct change *change)
 {
     struct incremental *state = change->state;
-    int32_t next = 0;
-    for (int32_t i = 0; i < state->response->responses_count; i++) {
-        if (state->settled[i] || next == state->answer.responses_count)
-            continue;
-        state->response->responses[i].error_code = state->answer.responses[next].error_code;
-        state->response->responses[i].error_message = state->answer.responses[next++].error_message;
+    for (int32_t i = 0, at = 0; i < state->answer.responses_count; i++) {
+        struct row *row = next_open(&state->rows, &at);
+        if (row)
+            settle(row, err_from_wire(state->answer.responses[i].error_code),
+                   state->answer.responses[i].error_message);
     }
     change->response = state->response;
 }
@@ -161,10 +190,7 @@ static void merge_incremental(struct change *change)
 static void refuse_incremental(struct change *change, enum err err)
 {
     struct incremental *state = change->state;
-    for (int32_t i = 0; i < state->response->responses_count; i++) {
-        if (!state->settled[i])
-            settle(state, i, err, SLICE_NULL);
-    }
+    settle_open(&state->rows, err);
     change->response = state->response;
 }
 
@@ -174,9 +200,9 @@ static void incremental_alter_configs(struct request *request)
                                               refuse_incremental};
     const struct incremental_alter_configs_request *body = request->body;
     struct incremental *state = incremental_new(request);
-    settle_twice(request, state);
+    settle_twice(&state->rows, &request->arena);
     for (int32_t i = 0; i < body->resources_count; i++) {
-        if (state->settled[i])
+        if (state->rows.items[i].settled)
             continue;
         if (body->resources[i].resource_type != CONF_RESOURCE_BROKER_LOGGER) {
             state->rest.resources[state->rest.resources_count++] = body->resources[i];
@@ -184,7 +210,7 @@ static void incremental_alter_configs(struct request *request)
         }
         struct slice text = SLICE_NULL;
         enum err err = alter_loggers(request, &body->resources[i], &text);
-        settle(state, i, err, text);
+        settle(&state->rows.items[i], err, text);
     }
     if (state->rest.resources_count == 0)
         request_reply(request, state->response);
@@ -192,58 +218,39 @@ static void incremental_alter_configs(struct request *request)
         change_submit(request, &calls, state);
 }
 
-/* ---- AlterConfigs ---- */
+/* ---- AlterConfigs -----------------------------------------------------------------------------
+ */
 
 struct legacy {
     struct alter_configs_request rest;
     struct alter_configs_response answer;
     struct alter_configs_response *response;
-    bool *settled;
+    struct rows rows;
 };
 
 static struct legacy *legacy_new(struct request *request)
 {
     const struct alter_configs_request *body = request->body;
-    size_t count = (size_t)body->resources_count;
-    struct legacy *state = arena_alloc(&request->arena, sizeof *state);
+    struct arena *arena = &request->arena;
+    int32_t count = body->resources_count;
+    struct legacy *state = arena_alloc(arena, sizeof *state);
     wire_init(&wire_alter_configs_response, &state->answer);
-    state->settled = arena_array(&request->arena, count, sizeof *state->settled);
     state->rest.validate_only = body->validate_only;
-    state->rest.resources = arena_array(&request->arena, count, sizeof *state->rest.resources);
+    state->rest.resources = arena_array(arena, (size_t)count, sizeof *state->rest.resources);
+    state->rows = (struct rows){arena_array(arena, (size_t)count, sizeof(struct row)), count};
     state->response = request_response(request);
-    struct alter_configs_response_alter_configs_resource_response *rows =
-        alter_configs_response_responses_new(&request->arena, state->response,
-                                             body->resources_count);
-    for (int32_t i = 0; i < body->resources_count; i++) {
-        rows[i].resource_type = body->resources[i].resource_type;
-        rows[i].resource_name = body->resources[i].resource_name;
-        rows[i].error_message = SLICE_NULL;
+    struct alter_configs_response_alter_configs_resource_response *answers =
+        alter_configs_response_responses_new(arena, state->response, count);
+    for (int32_t i = 0; i < count; i++) {
+        answers[i].resource_type = body->resources[i].resource_type;
+        answers[i].resource_name = body->resources[i].resource_name;
+        answers[i].error_message = SLICE_NULL;
+        state->rows.items[i] = (struct row){.type = answers[i].resource_type,
+                                            .name = answers[i].resource_name,
+                                            .error_code = &answers[i].error_code,
+                                            .error_message = &answers[i].error_message};
     }
     return state;
-}
-
-static void legacy_settle_twice(struct request *request, struct legacy *state)
-{
-    const struct alter_configs_request *body = request->body;
-    struct map seen;
-    map_init(&seen);
-    for (int32_t i = 0; i < body->resources_count; i++) {
-        const struct alter_configs_request_alter_configs_resource *resource = &body->resources[i];
-        struct slice key =
-            key_of(resource->resource_type, resource->resource_name, &request->arena);
-        const struct alter_configs_request_alter_configs_resource *first = map_get(&seen, key);
-        if (!first) {
-            map_put(&seen, key, &body->resources[i]);
-            continue;
-        }
-        int32_t both[2] = {(int32_t)(first - body->resources), i};
-        for (int k = 0; k < 2; k++) {
-            state->response->responses[both[k]].error_code = ERR_INVALID_REQUEST;
-            state->response->responses[both[k]].error_message = slice_str(twice);
-            state->settled[both[k]] = true;
-        }
-    }
-    map_fini(&seen);
 }
 
 static void decide_legacy(struct change *change, struct controller *controller)
@@ -255,12 +262,11 @@ static void decide_legacy(struct change *change, struct controller *controller)
 static void merge_legacy(struct change *change)
 {
     struct legacy *state = change->state;
-    int32_t next = 0;
-    for (int32_t i = 0; i < state->response->responses_count; i++) {
-        if (state->settled[i] || next == state->answer.responses_count)
-            continue;
-        state->response->responses[i].error_code = state->answer.responses[next].error_code;
-        state->response->responses[i].error_message = state->answer.responses[next++].error_message;
+    for (int32_t i = 0, at = 0; i < state->answer.responses_count; i++) {
+        struct row *row = next_open(&state->rows, &at);
+        if (row)
+            settle(row, err_from_wire(state->answer.responses[i].error_code),
+                   state->answer.responses[i].error_message);
     }
     change->response = state->response;
 }
@@ -268,10 +274,7 @@ static void merge_legacy(struct change *change)
 static void refuse_legacy(struct change *change, enum err err)
 {
     struct legacy *state = change->state;
-    for (int32_t i = 0; i < state->response->responses_count; i++) {
-        if (!state->settled[i])
-            state->response->responses[i].error_code = err_to_wire(err);
-    }
+    settle_open(&state->rows, err);
     change->response = state->response;
 }
 
@@ -280,9 +283,9 @@ static void alter_configs(struct request *request)
     static const struct change_calls calls = {decide_legacy, merge_legacy, refuse_legacy};
     const struct alter_configs_request *body = request->body;
     struct legacy *state = legacy_new(request);
-    legacy_settle_twice(request, state);
+    settle_twice(&state->rows, &request->arena);
     for (int32_t i = 0; i < body->resources_count; i++) {
-        if (!state->settled[i])
+        if (!state->rows.items[i].settled)
             state->rest.resources[state->rest.resources_count++] = body->resources[i];
     }
     if (state->rest.resources_count == 0)
