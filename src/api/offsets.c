@@ -5,6 +5,7 @@
 #include "api/context.h"
 #include "api/coordinators.h"
 #include "api/families.h"
+#include "api/offset_topics.h"
 #include "api/request.h"
 #include "coord/answers.h"
 #include "meta/image.h"
@@ -20,20 +21,19 @@ struct commit {
     struct request *request;
     struct offset_commit_response *response; /* the whole one */
     struct offset_commit_request known;      /* what the shard is asked */
-    /* Where its answers go, in order. */
-    struct offset_commit_response_offset_commit_response_partition **places;
-    int32_t place_count;
+    struct offset_topics asked;              /* where its answers go */
 };
 
+enum { TOPIC_IDS_SINCE = 10 };
+
 /* Takes the topic's partitions that exist over into what the shard is asked. */
-static void split_commit(struct commit *commit, const struct meta_image *image,
+static void split_commit(struct commit *commit,
                          const struct offset_commit_request_offset_commit_request_topic *from,
                          struct offset_commit_response_offset_commit_response_topic *answer)
 {
     struct arena *arena = &commit->request->arena;
-    bool by_id = commit->request->version >= 10;
-    const struct meta_topic *topic = by_id ? meta_image_topic_by_id(image, &from->topic_id)
-                                           : meta_image_topic(image, from->name);
+    const struct meta_topic *topic =
+        offset_topics_find(&commit->asked, from->name, &from->topic_id);
     struct offset_commit_request_offset_commit_request_topic *to =
         &commit->known.topics[commit->known.topics_count];
     struct offset_commit_response_offset_commit_response_partition *answers =
@@ -46,13 +46,9 @@ static void split_commit(struct commit *commit, const struct meta_image *image,
     to->partitions_count = 0;
     for (int32_t i = 0; i < from->partitions_count; i++) {
         answers[i].partition_index = from->partitions[i].partition_index;
-        if (topic && meta_topic_partition(topic, from->partitions[i].partition_index)) {
+        if (offset_topics_keep(&commit->asked, topic, answers[i].partition_index,
+                               &answers[i].error_code))
             to->partitions[to->partitions_count++] = from->partitions[i];
-            commit->places[commit->place_count++] = &answers[i];
-        } else {
-            answers[i].error_code =
-                (int16_t)(by_id && !topic ? ERR_UNKNOWN_TOPIC_ID : ERR_UNKNOWN_TOPIC_OR_PARTITION);
-        }
     }
     if (!to->partitions_count)
         return;
@@ -63,10 +59,9 @@ static void split_commit(struct commit *commit, const struct meta_image *image,
 
 static void merge_commit(struct commit *commit, const struct offset_commit_response *from)
 {
-    int32_t at = 0;
     for (int32_t t = 0; t < from->topics_count; t++) {
-        for (int32_t i = 0; i < from->topics[t].partitions_count && at < commit->place_count; i++)
-            commit->places[at++]->error_code = from->topics[t].partitions[i].error_code;
+        for (int32_t i = 0; i < from->topics[t].partitions_count; i++)
+            offset_topics_answer(&commit->asked, from->topics[t].partitions[i].error_code);
     }
     request_reply(commit->request, commit->response);
 }
@@ -88,12 +83,13 @@ static void split_all(struct commit *commit)
         arena_array(&request->arena, (size_t)body->topics_count,
                     sizeof(struct offset_commit_request_offset_commit_request_topic));
     commit->known.topics_count = 0;
-    commit->places = arena_array(&request->arena, count, sizeof *commit->places);
     struct offset_commit_response_offset_commit_response_topic *answers =
         offset_commit_response_topics_new(&request->arena, commit->response, body->topics_count);
     struct meta_image *image = quorum_image(request->context->quorum);
+    commit->asked =
+        offset_topics_of(image, request->version >= TOPIC_IDS_SINCE, count, &request->arena);
     for (int32_t t = 0; t < body->topics_count; t++)
-        split_commit(commit, image, &body->topics[t], &answers[t]);
+        split_commit(commit, &body->topics[t], &answers[t]);
     meta_image_unref(image);
 }
 
@@ -103,7 +99,7 @@ static void offset_commit(struct request *request)
     commit->request = request;
     commit->response = request_response(request);
     split_all(commit);
-    if (!commit->place_count) {
+    if (!commit->asked.count) {
         request_reply(request, commit->response);
         return;
     }
@@ -131,16 +127,15 @@ struct deletion {
     struct request *request;
     struct offset_delete_response *response;
     struct offset_delete_request known;
-    struct offset_delete_response_offset_delete_response_partition **places;
-    int32_t place_count;
+    struct offset_topics asked;
 };
 
-static void split_deletion(struct deletion *deletion, const struct meta_image *image,
+static void split_deletion(struct deletion *deletion,
                            const struct offset_delete_request_offset_delete_request_topic *from,
                            struct offset_delete_response_offset_delete_response_topic *answer)
 {
     struct arena *arena = &deletion->request->arena;
-    const struct meta_topic *topic = meta_image_topic(image, from->name);
+    const struct meta_topic *topic = offset_topics_find(&deletion->asked, from->name, NULL);
     struct offset_delete_request_offset_delete_request_topic *to =
         &deletion->known.topics[deletion->known.topics_count];
     struct offset_delete_response_offset_delete_response_partition *answers =
@@ -152,12 +147,9 @@ static void split_deletion(struct deletion *deletion, const struct meta_image *i
     to->partitions_count = 0;
     for (int32_t i = 0; i < from->partitions_count; i++) {
         answers[i].partition_index = from->partitions[i].partition_index;
-        if (topic && meta_topic_partition(topic, from->partitions[i].partition_index)) {
+        if (offset_topics_keep(&deletion->asked, topic, answers[i].partition_index,
+                               &answers[i].error_code))
             to->partitions[to->partitions_count++] = from->partitions[i];
-            deletion->places[deletion->place_count++] = &answers[i];
-        } else {
-            answers[i].error_code = ERR_UNKNOWN_TOPIC_OR_PARTITION;
-        }
     }
     if (to->partitions_count)
         deletion->known.topics_count++;
@@ -166,13 +158,12 @@ static void split_deletion(struct deletion *deletion, const struct meta_image *i
 static void merge_deletion(struct deletion *deletion, const struct offset_delete_response *from)
 {
     struct offset_delete_response *response = deletion->response;
-    int32_t at = 0;
     response->error_code = from->error_code;
     if (from->error_code)
         response->topics_count = 0;
     for (int32_t t = 0; t < from->topics_count; t++) {
-        for (int32_t i = 0; i < from->topics[t].partitions_count && at < deletion->place_count; i++)
-            deletion->places[at++]->error_code = from->topics[t].partitions[i].error_code;
+        for (int32_t i = 0; i < from->topics[t].partitions_count; i++)
+            offset_topics_answer(&deletion->asked, from->topics[t].partitions[i].error_code);
     }
     request_reply(deletion->request, response);
 }
@@ -196,12 +187,12 @@ static void offset_delete(struct request *request)
         arena_array(&request->arena, (size_t)body->topics_count,
                     sizeof(struct offset_delete_request_offset_delete_request_topic));
     deletion->known.topics_count = 0;
-    deletion->places = arena_array(&request->arena, count, sizeof *deletion->places);
     struct offset_delete_response_offset_delete_response_topic *answers =
         offset_delete_response_topics_new(&request->arena, deletion->response, body->topics_count);
     struct meta_image *image = quorum_image(request->context->quorum);
+    deletion->asked = offset_topics_of(image, false, count, &request->arena);
     for (int32_t t = 0; t < body->topics_count; t++)
-        split_deletion(deletion, image, &body->topics[t], &answers[t]);
+        split_deletion(deletion, &body->topics[t], &answers[t]);
     meta_image_unref(image);
 
     struct offset_delete_response *part = request_response(request);

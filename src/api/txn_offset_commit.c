@@ -8,6 +8,7 @@
 #include "api/coordinators.h"
 #include "api/families.h"
 #include "api/held.h"
+#include "api/offset_topics.h"
 #include "api/request.h"
 #include "api/txn_check.h"
 #include "coord/answers.h"
@@ -27,22 +28,19 @@ struct txn_commit {
     struct txn_offset_commit_response *response; /* the whole one */
     struct txn_offset_commit_response *part;     /* the shard's */
     struct txn_offset_commit_request known;      /* what the shard is asked */
-    /* Where its answers go, in order. */
-    struct txn_offset_commit_response_txn_offset_commit_response_partition **places;
-    int32_t place_count;
+    struct offset_topics asked;                  /* where its answers go */
 };
 
 /* ---- topics ---- */
 
 /* Takes the topic's partitions that exist over into what the shard is asked. */
-static void split(struct txn_commit *commit, const struct meta_image *image,
+static void split(struct txn_commit *commit,
                   const struct txn_offset_commit_request_txn_offset_commit_request_topic *from,
                   struct txn_offset_commit_response_txn_offset_commit_response_topic *answer)
 {
     struct arena *arena = &commit->request->arena;
-    bool by_id = commit->request->version >= TOPIC_IDS_SINCE;
-    const struct meta_topic *topic = by_id ? meta_image_topic_by_id(image, &from->topic_id)
-                                           : meta_image_topic(image, from->name);
+    const struct meta_topic *topic =
+        offset_topics_find(&commit->asked, from->name, &from->topic_id);
     struct txn_offset_commit_request_txn_offset_commit_request_topic *to =
         &commit->known.topics[commit->known.topics_count];
     struct txn_offset_commit_response_txn_offset_commit_response_partition *answers =
@@ -55,13 +53,9 @@ static void split(struct txn_commit *commit, const struct meta_image *image,
     to->partitions_count = 0;
     for (int32_t i = 0; i < from->partitions_count; i++) {
         answers[i].partition_index = from->partitions[i].partition_index;
-        if (topic && meta_topic_partition(topic, from->partitions[i].partition_index)) {
+        if (offset_topics_keep(&commit->asked, topic, answers[i].partition_index,
+                               &answers[i].error_code))
             to->partitions[to->partitions_count++] = from->partitions[i];
-            commit->places[commit->place_count++] = &answers[i];
-        } else {
-            answers[i].error_code =
-                (int16_t)(by_id && !topic ? ERR_UNKNOWN_TOPIC_ID : ERR_UNKNOWN_TOPIC_OR_PARTITION);
-        }
     }
     if (!to->partitions_count)
         return;
@@ -81,13 +75,14 @@ static void split_all(struct txn_commit *commit)
     commit->known.topics =
         arena_array(&request->arena, (size_t)body->topics_count, sizeof *commit->known.topics);
     commit->known.topics_count = 0;
-    commit->places = arena_array(&request->arena, count, sizeof *commit->places);
     struct txn_offset_commit_response_txn_offset_commit_response_topic *answers =
         txn_offset_commit_response_topics_new(&request->arena, commit->response,
                                               body->topics_count);
     struct meta_image *image = quorum_image(request->context->quorum);
+    commit->asked =
+        offset_topics_of(image, request->version >= TOPIC_IDS_SINCE, count, &request->arena);
     for (int32_t t = 0; t < body->topics_count; t++)
-        split(commit, image, &body->topics[t], &answers[t]);
+        split(commit, &body->topics[t], &answers[t]);
     meta_image_unref(image);
 }
 
@@ -96,10 +91,9 @@ static void split_all(struct txn_commit *commit)
 static void merge(struct txn_commit *commit)
 {
     const struct txn_offset_commit_response *from = commit->part;
-    int32_t at = 0;
     for (int32_t t = 0; t < from->topics_count; t++) {
-        for (int32_t i = 0; i < from->topics[t].partitions_count && at < commit->place_count; i++)
-            commit->places[at++]->error_code = from->topics[t].partitions[i].error_code;
+        for (int32_t i = 0; i < from->topics[t].partitions_count; i++)
+            offset_topics_answer(&commit->asked, from->topics[t].partitions[i].error_code);
     }
     request_reply(commit->request, commit->response);
 }
@@ -188,7 +182,7 @@ static void txn_offset_commit(struct request *request)
     commit->request = request;
     commit->response = request_response(request);
     split_all(commit);
-    if (!commit->place_count) {
+    if (!commit->asked.count) {
         request_reply(request, commit->response);
         return;
     }
