@@ -83,11 +83,14 @@ static bool is_due(struct log *log, int64_t from, int64_t now_ms, struct looks *
 
 /* Recovery never looks at what was cleaned: a marker that is gone would leave its transaction open,
  * which an older producer snapshot still knows, and a gap looks like something lost. So only what
- * lies below the recovery point on the disk is cleaned. */
+ * lies below the recovery point on the disk is cleaned; and what belongs to a transaction only when
+ * a power cut can no longer undecide it: the value that its record hides would be gone with it. */
 static int64_t recovered_end(struct log *log, int64_t end)
 {
     if (log->recovery_point < end)
         end = log->recovery_point;
+    if (log->decided_end < end)
+        end = log->decided_end;
     if (!log->dir || log->recovery_saved >= end)
         return end;
     log_dir_want_recovery_point(log->dir);

@@ -332,6 +332,7 @@ struct log_flush {
     uint32_t epochs_version;
     int64_t size;       /* bytes that will be flushed, about */
     int64_t offset_end; /* flushed up to here when run succeeds */
+    int64_t decided;    /* every transaction that began below it ended below offset_end */
     bool synced;        /* run did all of it, but perhaps the epochs: on a full disk */
     enum err err;       /* result of run */
 };

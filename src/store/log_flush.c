@@ -108,6 +108,12 @@ void log_flush_hold(struct log *log, bool hold)
     log->flush_held = hold;
 }
 
+int64_t log_decided(const struct log *log)
+{
+    int64_t open = producer_state_first_open(&log->producers);
+    return open >= 0 ? open : log->end;
+}
+
 bool log_flush_prepare(struct log *log, struct log_flush *flush)
 {
     if (log_failed(log) || log->closed || log->flush_held)
@@ -123,6 +129,8 @@ bool log_flush_prepare(struct log *log, struct log_flush *flush)
     flush->offset_end = log->end;
     if (log->recovery_point < log->end || indexes_wait(log))
         pin_segments(log, flush);
+    /* Of a flush that ends earlier it is not known here: a later one follows. */
+    flush->decided = flush->offset_end == log->end ? log_decided(log) : 0;
     if (epochs_wait(log))
         encode_epochs(log, flush);
     return true;
@@ -189,6 +197,8 @@ static void move_recovery_point(struct log *log, const struct log_flush *flush)
     /* What was written since a truncation has offsets that this flush may count as its own. */
     if (flush->truncations == log->truncations && flush->offset_end > log->recovery_point)
         log->recovery_point = flush->offset_end;
+    if (flush->truncations == log->truncations && flush->decided > log->decided_end)
+        log->decided_end = flush->decided;
     log->unflushed_size = log->unflushed_size > flush->size ? log->unflushed_size - flush->size : 0;
     if (log->recovery_point >= log->end)
         log->unflushed_size = 0;

@@ -49,7 +49,8 @@ struct log {
     int64_t size; /* bytes of all segments */
 
     int64_t start, end, high_watermark, recovery_point;
-    int64_t synced_end; /* the recovery point, if it were not for epochs that found no room */
+    int64_t synced_end;  /* the recovery point, if it were not for epochs that found no room */
+    int64_t decided_end; /* transactions that began below have their markers on the disk */
     /* What the checkpoint on the disk says of recovery_point, and what it is about to say. */
     int64_t recovery_saved, recovery_noted;
     int64_t unflushed_size;     /* bytes at or after the recovery point, as far as known */
@@ -97,6 +98,8 @@ static inline struct segment *log_active(const struct log *log)
 /* log_flush.c: something waits for a flush: bytes, epochs, or what belongs to a segment that was
  * rolled when its bytes were flushed. */
 bool log_flush_pending(const struct log *log);
+/* Where the first undecided transaction begins; the end if there is none. */
+int64_t log_decided(const struct log *log);
 /* Takes the log's folder offline when `err` says that the disk failed; passes `err` on. */
 enum err log_check(struct log *log, enum err err, const char *what);
 

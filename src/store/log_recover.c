@@ -468,6 +468,9 @@ enum err log_load(struct log *log, const struct log_open_options *options, bool 
         err = log_producers_rebuild(log, log->end);
     if (err)
         return err;
+    /* Else the next flush tells. */
+    if (log->recovery_point == log->end)
+        log->decided_end = log_decided(log);
     if (log->unflushed_size && log->recovery_point < log->end) {
         log->unflushed_since_ms = io_mono_ms(log->io);
         if (log->dir)

@@ -94,6 +94,8 @@ enum err log_truncate_to(struct log *log, int64_t offset)
         log->recovery_point = offset;
     if (log->synced_end > offset)
         log->synced_end = offset;
+    if (log->decided_end > offset)
+        log->decided_end = offset;
     leader_epochs_truncate_end(&log->epochs, offset);
     err = log_producers_rebuild(log, offset);
     if (log->high_watermark > offset)
@@ -120,6 +122,7 @@ enum err log_truncate_fully(struct log *log, int64_t offset)
     if (err)
         return log_check(log, err, "truncate");
     log->start = log->end = log->high_watermark = log->recovery_point = offset;
+    log->decided_end = offset;
     log->synced_end = 0;
     log->unflushed_size = 0;
     leader_epochs_clear(&log->epochs);

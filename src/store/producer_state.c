@@ -118,9 +118,14 @@ void producer_state_put(struct producer_state *state, const struct producer *pro
         open_txn(state, kept->id, kept->txn_offset_first);
 }
 
+int64_t producer_state_first_open(const struct producer_state *state)
+{
+    return state->open.count ? state->open.items[0].offset_first : -1;
+}
+
 int64_t producer_state_first_unstable(const struct producer_state *state)
 {
-    int64_t first = state->open.count ? state->open.items[0].offset_first : -1;
+    int64_t first = producer_state_first_open(state);
     for (uint32_t i = 0; i < state->ended.count; i++)
         if (first < 0 || state->ended.items[i].offset_first < first)
             first = state->ended.items[i].offset_first;

@@ -59,6 +59,8 @@ struct producer *producer_state_at(const struct producer_state *state, uint32_t 
 /* Adds or replaces (snapshot). */
 void producer_state_put(struct producer_state *state, const struct producer *producer);
 
+/* First offset that is undecided; -1: none. */
+int64_t producer_state_first_open(const struct producer_state *state);
 /* First offset that is undecided, or decided by a marker at or above the high watermark; -1: none.
  */
 int64_t producer_state_first_unstable(const struct producer_state *state);

@@ -44,6 +44,7 @@ static const uint64_t fixed_seeds[] = {
     3001097, /* on a full disk a start showed less than was acknowledged; a coordinator loaded just
                 that */
     2000922, /* a flush that a full disk refused was made up for, and nobody moved the watermark */
+    6001487, /* cleaned by a commit whose marker a power cut took: the value before was gone, too */
     4034,    4068, 4123, 5115, 400056, 400136, 400215, 500174, 600091, 1,   2,
     4,       6,    7,    8,    100,    110,    120,    200,    210,    220, 230,
 };

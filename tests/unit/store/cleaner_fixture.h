@@ -35,6 +35,7 @@ static inline int64_t keyed_as(struct log *log, struct builder_options options, 
     log_set_high_watermark(log, log_end(log));
     /* As if it were flushed and the checkpoint written: only below that anything is cleaned. */
     log->recovery_point = log->recovery_saved = log->recovery_noted = log_end(log);
+    log->decided_end = log_end(log);
     buf_fini(&batch);
     return appended.offset_first;
 }
@@ -57,10 +58,10 @@ static inline void keyed_txn(struct log *log, const char *records, int64_t time)
     keyed_as(log, txn, records, time);
 }
 
-/* The marker that aborts it. */
-static inline void abort_txn(struct log *log)
+/* The marker that ends it, not flushed. */
+static inline void end_txn(struct log *log, bool commit)
 {
-    struct control_end_txn marker = {.is_commit = false};
+    struct control_end_txn marker = {.is_commit = commit};
     struct buf batch;
     buf_init(&batch);
     control_build_end_txn(&batch, 0, 0, 1000, KEYED_PRODUCER_ID, 0, &marker);
@@ -68,6 +69,13 @@ static inline void abort_txn(struct log *log)
     assert_int_equal(log_append(log, LOG_COORDINATOR, 0, buf_slice(&batch), &appended), ERR_NONE);
     log_set_high_watermark(log, log_end(log));
     buf_fini(&batch);
+}
+
+/* The marker that aborts it. */
+static inline void abort_txn(struct log *log)
+{
+    end_txn(log, false);
+    log->decided_end = log_end(log);
 }
 
 /* "0:a=1 2:c" for the records of the log, "[5]" for a batch without any, "!" after a batch with a

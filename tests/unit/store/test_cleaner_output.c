@@ -72,7 +72,8 @@ static struct log *restart(struct dirs_fixture *x, struct store_fixture *f)
     struct log *log = log_dirs_get(x->dirs, SLICE_LIT("t"), 0);
     assert_non_null(log);
     log_set_high_watermark(log, log_end(log));
-    log->recovery_point = log->recovery_saved = log_end(log); /* as a while later */
+    /* As a while later. */
+    log->recovery_point = log->recovery_saved = log->decided_end = log_end(log);
     return log;
 }
 
