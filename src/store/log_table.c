@@ -162,7 +162,8 @@ enum err log_dir_open_new(struct log_dir *dir, const struct log_open_options *op
                           const struct uuid *topic_id, struct log **ret_log)
 {
     struct io_stat stat;
-    bool was_there = !io_stat(options->io, options->path, &stat);
+    /* What cannot be looked at may be there: it is not ours to remove. */
+    bool was_there = io_stat(options->io, options->path, &stat) != ERR_NOT_FOUND;
     struct log *log = NULL;
     enum err err = log_open(options, &log);
     if (!err)
