@@ -12,8 +12,9 @@
  *     ... synced      T-0          that; after a power cut perhaps the line before
  *
  * The syncs are done with no lock held, and appends go to the new log from the first name on. Until
- * the old folder's is synced no flush of the new log counts (flush_held): a power cut may bring
- * the old log back, which must have all that was acknowledged as durable. */
+ * the old folder's is synced no flush of the new log counts, neither one to come (flush_held) nor
+ * those of the copy (count_as_durable): a power cut may bring the old log back, which must have all
+ * that was acknowledged as durable. */
 #include "store/log_dirs_internal.h"
 
 #include "base/ensure.h"
@@ -111,6 +112,16 @@ static void replace_in_table(struct log_dirs *dirs, struct slice topic, struct l
     lock_release(&dirs->table_lock);
 }
 
+/* As durable as the log that it replaces, though the copy was flushed further. The next flush tells
+ * who waits for the rest. */
+static void count_as_durable(struct log *future, int64_t end)
+{
+    ENSURE_CMP(log_durable_end(future), >=, end);
+    future->recovery_point = future->synced_end = end;
+    if (end < future->end)
+        log_mark_unflushed(future, 1);
+}
+
 enum err log_dirs_replace_begin(struct log_dirs *dirs, struct slice topic, struct log *current,
                                 struct log *future)
 {
@@ -119,6 +130,7 @@ enum err log_dirs_replace_begin(struct log_dirs *dirs, struct slice topic, struc
     if (err)
         return err;
     future->flush_held = true;
+    count_as_durable(future, log_durable_end(current));
     replace_in_table(dirs, topic, current, future);
     return ERR_NONE;
 }

@@ -137,17 +137,23 @@ static void histories_are_compared(void **state)
     moves_end(&f);
 }
 
+/* flush.messages=1, but the log does not know: no append flushes. */
+static void watermark_waits_for_flushes(struct moves_fixture *f)
+{
+    f->config.flush_messages = 1;
+    lock_take(&f->partition->lock);
+    struct log_config log_config = *log_config_of(f->partition->log);
+    lock_release(&f->partition->lock);
+    partition_set_config(f->partition, &f->config, &log_config);
+}
+
 /* flush.messages=1, and the partition's own flush failed on a full disk: the high watermark follows
  * when the folder's job has flushed, though nobody appends any more; in the new folder, too. */
 static void the_job_moves_the_watermark(void **state)
 {
     struct moves_fixture f;
     moves_start(&f, state);
-    f.config.flush_messages = 1; /* the log does not know: no append flushes */
-    lock_take(&f.partition->lock);
-    struct log_config log_config = *log_config_of(f.partition->log);
-    lock_release(&f.partition->lock);
-    partition_set_config(f.partition, &f.config, &log_config);
+    watermark_waits_for_flushes(&f);
     struct partition_ends ends;
     assert_int_equal(moves_append(&f, 0, 5, 100), ERR_NONE);
     assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
@@ -279,6 +285,35 @@ static void nothing_becomes_durable_in_between(void **state)
     moves_end(&f);
 }
 
+/* With flush.messages=1: what was not durable in the log is not acknowledged because its copy is.
+ */
+static void the_copy_makes_nothing_durable(void **state)
+{
+    struct moves_fixture f;
+    moves_start(&f, state);
+    watermark_waits_for_flushes(&f);
+    struct future future;
+    make(&f, &future);
+    assert_int_equal(moves_append(&f, 0, 5, 100), ERR_NONE);
+    log_dirs_run_now(f.x.dirs, 0);
+    assert_int_equal(moves_append(&f, 5, 2, 100), ERR_NONE);
+    struct log *replaced;
+    assert_int_equal(
+        partition_replace_log(f.partition, f.x.dirs, future.log, &future.lock, &replaced),
+        ERR_NONE);
+    assert_int_equal(log_durable_end(f.partition->log), 5);
+    assert_int_equal(moves_append(&f, 7, 1, 100), ERR_NONE);
+    struct partition_ends ends;
+    assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
+    assert_int_equal(ends.high_watermark, 5);
+    settle(&f, future.log, replaced);
+    log_dirs_run_now(f.x.dirs, 0);
+    assert_int_equal(partition_ends(f.partition, -1, &ends), ERR_NONE);
+    assert_int_equal(ends.high_watermark, 8);
+    lock_fini(&future.lock);
+    moves_end(&f);
+}
+
 /* The old folder's disk fails at the last moment: nobody knows which log a start will find. */
 static void the_old_folder_fails(void **state)
 {
@@ -342,6 +377,7 @@ int main(void)
         STORE_TEST(the_job_moves_the_watermark),
         STORE_TEST(no_lock_is_held_over_a_sync),
         STORE_TEST(nothing_becomes_durable_in_between),
+        STORE_TEST(the_copy_makes_nothing_durable),
         STORE_TEST(the_old_folder_fails),
         STORE_TEST(the_new_folder_fails),
     };
