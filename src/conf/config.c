@@ -211,7 +211,9 @@ enum err config_new(const struct properties *properties, struct config **ret_con
     *pairs = copy_pairs((struct conf_pairs){items, (int32_t)count}, &config->arena);
     add_id_synonym(pairs);
     struct slice message = SLICE_NULL, hint = SLICE_NULL;
-    enum err error = parse_layers(config, true, NULL, &message);
+    enum err error = config_check_references(config, &message);
+    if (!error)
+        error = parse_layers(config, true, NULL, &message);
     if (!error)
         error = config_derive(config, &message);
     if (!error)

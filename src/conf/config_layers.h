@@ -46,6 +46,9 @@ enum err config_try_dynamic(const struct config *config, struct conf_pairs broke
 /* Listeners, voters, roles: fills what is made of several keys. */
 enum err config_derive(struct config *config, struct slice *ret_message);
 
+/* Refuses a value that a provider named in config.providers should fill in: none is loaded. */
+enum err config_check_references(struct config *config, struct slice *ret_message);
+
 /* What must hold between keys (Kafka's checks at start and at each dynamic change). *ret_message is
  * from config->arena: Kafka's sentence; *ret_hint what to write instead, or null. */
 enum err config_check(struct config *config, struct slice *ret_message, struct slice *ret_hint);

@@ -1,12 +1,11 @@
 /* What a configuration may ask for that Klamm does not serve yet.
  *
  * Most keys of later steps only lose their effect and are named at start (config_later_*). These
- * here would make a node less safe than its operator believes, part of a cluster that it cannot
- * join, or use a value that nobody meant: the server refuses to start. The list shrinks as steps
- * are done. Pure. */
+ * here would make a node less safe than its operator believes, or part of a cluster that it cannot
+ * join: the server refuses to start. A value that nobody meant is refused for every use. The list
+ * shrinks as steps are done. Pure. */
 #include "base/mem.h"
 #include "conf/config_layers.h"
-#include "conf/value.h"
 
 static char *refuse_listener(const struct listener_list *list)
 {
@@ -23,15 +22,24 @@ static char *refuse_listener(const struct listener_list *list)
     return NULL;
 }
 
-/* The provider's name in the first "${NAME:...}" of a value that `wanted` lists (null: any). */
-static struct slice reference_in(struct slice value, const struct conf_list *wanted)
+static bool names(struct slice list, struct slice name)
+{
+    struct slice item;
+    while (slice_next_part(&list, ',', &item))
+        if (slice_eq(slice_trim(item), name))
+            return true;
+    return false;
+}
+
+/* The provider's name in the first "${NAME:...}" of a value, or the first that `wanted` lists. */
+static struct slice reference_in(struct slice value, struct slice wanted, bool any)
 {
     struct slice before, rest = value, inside, after, name, path;
     while (slice_cut(rest, '{', &before, &rest)) {
         if (before.size == 0 || before.data[before.size - 1] != '$')
             continue;
         if (slice_cut(rest, '}', &inside, &after) && slice_cut(inside, ':', &name, &path) &&
-            (!wanted || conf_list_has(*wanted, name)))
+            (any || names(wanted, name)))
             return name;
     }
     return SLICE_NULL;
@@ -42,7 +50,8 @@ static struct slice reference_at(const struct config *config, size_t index, size
     struct conf_pairs pairs = config->layers[CONFIG_LAYER_STATIC];
     size_t count = 0;
     for (int32_t i = 0; i < pairs.count; i++)
-        if (!slice_is_null(reference_in(pairs.items[i].value, NULL)) && count++ == index)
+        if (!slice_is_null(reference_in(pairs.items[i].value, SLICE_NULL, true)) &&
+            count++ == index)
             return pairs.items[i].name;
     *ret_count = count;
     return SLICE_NULL;
@@ -63,27 +72,29 @@ struct slice config_reference_at(const struct config *config, size_t index)
 
 /* A path or a password that is a reference would be taken literally: a folder named "${env:DIR}".
  */
-static char *refuse_references(const struct config *config)
+enum err config_check_references(struct config *config, struct slice *ret_message)
 {
-    struct conf_list providers = config_list(config, BROKER_KEY_CONFIG_PROVIDERS);
     struct conf_pairs pairs = config->layers[CONFIG_LAYER_STATIC];
+    struct slice providers = conf_pairs_get(pairs, SLICE_LIT("config.providers"));
     for (int32_t i = 0; i < pairs.count; i++) {
-        struct slice name = reference_in(pairs.items[i].value, &providers);
-        if (!slice_is_null(name))
-            return mem_printf("%.*s: its value holds ${%.*s:...}, which config.providers should "
-                              "fill in; Klamm loads no config providers. Write the value itself, "
-                              "or let a script write it before the start.",
-                              SLICE_FMT(pairs.items[i].name), SLICE_FMT(name));
+        struct slice name = reference_in(pairs.items[i].value, providers, false);
+        if (slice_is_null(name))
+            continue;
+        *ret_message = arena_printf(
+            &config->arena,
+            "%.*s: its value holds ${%.*s:...}, which config.providers should fill in; Klamm loads "
+            "no config providers. Write the value itself, or let a script write it before the "
+            "start.",
+            SLICE_FMT(pairs.items[i].name), SLICE_FMT(name));
+        return ERR_INVALID_CONFIG;
     }
-    return NULL;
+    return ERR_NONE;
 }
 
 enum err config_check_served(const struct config *config, char **ret_message)
 {
     struct slice authorizer = config_string(config, BROKER_KEY_AUTHORIZER_CLASS_NAME);
-    char *message = refuse_references(config);
-    if (!message)
-        message = refuse_listener(&config->listeners);
+    char *message = refuse_listener(&config->listeners);
     if (!message && authorizer.size > 0)
         message =
             mem_printf("authorizer.class.name=%.*s: Klamm does not check ACLs yet and would let "

@@ -192,8 +192,7 @@ static void folder_failed(void *data, struct log_dir *dir)
         if (node->state < NODE_STOPPING) /* else that has been told, or is asked for */
             diag(DIAG_SERVER, DIAG_FATAL,
                  "%s failed and the node cannot go on without it: it stops. Check the disk, then "
-                 "start "
-                 "it again",
+                 "start it again",
                  log_dir_path(dir));
         node->exit_status = 1;
         node_stop(node);

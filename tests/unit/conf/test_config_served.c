@@ -39,9 +39,12 @@ static void test_references(void **state)
 {
     (void)state;
 #define PROVIDERS "config.providers=file,env\n"
-    refused(NODE PROVIDERS "log.dirs=/data/${env:DIR}\n", "log.dirs: its value holds ${env:...}");
-    refused(NODE PROVIDERS "ssl.keystore.password=$a{}${x}${file:/secret:key}\n",
-            "ssl.keystore.password: its value holds ${file:...}");
+    assert_refused(NODE PROVIDERS "log.dirs=/data/${env:DIR}\n",
+                   "log.dirs: its value holds ${env:...}", "config.providers");
+    assert_refused(NODE PROVIDERS "ssl.keystore.password=$a{}${x}${file:/secret:key}\n",
+                   "ssl.keystore.password: its value holds ${file:...}", "");
+    /* Also where the text would be no value at all. */
+    assert_refused("config.providers= env \nnode.id=${env:ID}\n", "node.id: its value holds", "");
     struct config *config =
         config_of(NODE PROVIDERS "broker.rack=${other:a}\n"
                                  "super.users=${env}\nsasl.jaas.config=$env:a}\n");
