@@ -221,6 +221,9 @@ bool partition_copy_agrees(struct partition *partition, struct log *future);
  * as the next one does. */
 enum err partition_replace_log(struct partition *partition, struct log_dirs *dirs,
                                struct log *future, struct lock *lock, struct log **ret_replaced);
+/* After that, on the metadata loop, which alone lets logs go: on return nobody comes to `log`, the
+ * future that was, by the lock that covered it then. Without a look at a log that is gone. */
+void partition_await_reattached(struct partition *partition, struct log *log);
 /* Makes that final: `log`, the future that was, gets its name in `dir`. Until then no flush of it
  * counts. Then log_dirs_discard. ERR_IO: a folder failed, and it is over; if that was the old one's
  * the log counts as failed, too, as nobody knows what a start would find. Other errors: again. */

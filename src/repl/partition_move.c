@@ -233,9 +233,17 @@ enum err partition_replace_log(struct partition *partition, struct log_dirs *dir
         let_go(partition, log);
         return err;
     }
-    log_reattached(future);
-    *ret_replaced = log;
+    *ret_replaced = log; /* not a look at `future`: its topic may have been deleted */
     return ERR_NONE;
+}
+
+void partition_await_reattached(struct partition *partition, struct log *log)
+{
+    lock_take(&partition->lock);
+    bool has_it = partition->log == log;
+    lock_release(&partition->lock);
+    if (has_it)
+        log_reattached(log);
 }
 
 /* Lock held: it has the log still, which may be gone otherwise. */

@@ -177,6 +177,8 @@ static void start_some(struct replica_moves *moves);
 static void free_move(struct replica_move *move)
 {
     list_remove(&move->link);
+    if (move->replaced)
+        partition_await_reattached(move->partition, move->future);
     partition_unref(move->partition);
     lock_fini(&move->lock);
     mem_free(move);

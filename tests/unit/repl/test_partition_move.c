@@ -2,6 +2,7 @@
 #include "moves_fixture.h"
 
 #include "store/log_copy.h"
+#include "store/log_dirs_internal.h"
 
 struct future {
     struct lock lock;
@@ -314,6 +315,36 @@ static void the_copy_makes_nothing_durable(void **state)
     moves_end(&f);
 }
 
+/* Background work in the log, and a topic that is deleted, at the worst moment: from the swap on
+ * the move looks at the log only where logs are let go. */
+static void the_log_goes_before_the_move_ends(void **state)
+{
+    struct moves_fixture f;
+    moves_start(&f, state);
+    struct future future;
+    make(&f, &future);
+    assert_int_equal(moves_append(&f, 0, 5, 100), ERR_NONE);
+    lock_take(&f.x.dirs->table_lock);
+    log_walk_begin(future.log);
+    lock_release(&f.x.dirs->table_lock);
+    struct log *replaced;
+    assert_int_equal(
+        partition_replace_log(f.partition, f.x.dirs, future.log, &future.lock, &replaced),
+        ERR_NONE);
+    struct lock *lock = log_walk_take(future.log);
+    assert_ptr_equal(lock, &f.partition->lock);
+    log_walk_leave(f.x.dirs, future.log, lock);
+    partition_await_reattached(f.partition, future.log);
+
+    struct log *log = partition_take_log(f.partition, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    assert_ptr_equal(log, future.log);
+    assert_int_equal(log_dirs_delete(f.x.dirs, log, false), ERR_NONE);
+    settle(&f, future.log, replaced);
+    partition_await_reattached(f.partition, future.log);
+    lock_fini(&future.lock);
+    moves_end(&f);
+}
+
 /* The old folder's disk fails at the last moment: nobody knows which log a start will find. */
 static void the_old_folder_fails(void **state)
 {
@@ -378,6 +409,7 @@ int main(void)
         STORE_TEST(no_lock_is_held_over_a_sync),
         STORE_TEST(nothing_becomes_durable_in_between),
         STORE_TEST(the_copy_makes_nothing_durable),
+        STORE_TEST(the_log_goes_before_the_move_ends),
         STORE_TEST(the_old_folder_fails),
         STORE_TEST(the_new_folder_fails),
     };
