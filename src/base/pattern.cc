@@ -62,9 +62,9 @@ static std::string repaired(struct slice text)
 /* ---- RE2/J's syntax into RE2's ----------------------------------------------------------------
  *
  * They differ in little: \C (one byte) is RE2's alone; an escaped character outside ASCII stands
- * for itself in RE2/J only; groups may be named (?<name>...) as well, with names of [A-Za-z0-9_],
- * each once. Whatever else is no pattern is left to RE2, so that the walk need not be right about
- * it. */
+ * for itself in RE2/J only, and a '{' that does cannot be repeated there; groups may be named
+ * (?<name>...) as well, with names of [A-Za-z0-9_], each once. Whatever else is no pattern is left
+ * to RE2, so that the walk need not be right about it. */
 struct translation {
     std::string_view in;
     std::string out;
@@ -124,6 +124,34 @@ struct translation {
         return true;
     }
 
+    size_t number_end(size_t from) const
+    {
+        size_t end = from;
+        while (end < in.size() && in[end] >= '0' && in[end] <= '9')
+            end++;
+        return end > from + 1 && in[from] == '0' ? from : end;
+    }
+
+    /* The end of "{2}", "{2,}" or "{2,3}" at `from`; 0: it is none. */
+    size_t repeat_end(size_t from) const
+    {
+        size_t end = number_end(from + 1);
+        if (in[from] != '{' || end == from + 1)
+            return 0;
+        if (end < in.size() && in[end] == ',')
+            end = number_end(end + 1);
+        return end < in.size() && in[end] == '}' ? end + 1 : 0;
+    }
+
+    /* At '{', which stands for itself where it begins no repetition; but RE2/J cannot repeat it. */
+    bool brace()
+    {
+        size_t end = repeat_end(at);
+        copy_to(end ? end : at + 1);
+        return end || at == in.size() ||
+               (in[at] != '*' && in[at] != '+' && in[at] != '?' && !repeat_end(at));
+    }
+
     /* At "(?P<" or "(?<". */
     bool named_group()
     {
@@ -151,6 +179,8 @@ struct translation {
                 ok = escape();
             else if (in[at] == '[')
                 ok = char_class();
+            else if (in[at] == '{')
+                ok = brace();
             else if (starts("(?P<") || starts("(?<"))
                 ok = named_group();
             else

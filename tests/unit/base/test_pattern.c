@@ -211,6 +211,11 @@ static void test_none(void **state)
         "(?P<\xc3\xa4>a)",
         "(?<!a)",
         "(?'n'a)",
+        "a{?",
+        "{*",
+        "(x{+)",
+        "{{2}",
+        "a{2}{{2,}",
         "\\C",
         "a|(?:\\C)*",
         "\\\\\\C",
@@ -250,6 +255,8 @@ static void test_re2j(void **state)
     check("[\\\xc3\xa0-\\\xc3\xb6]", "\xc3\xa4", "a,\\");
     check("\\\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", "a");
     check("\\\xff", "\xef\xbf\xbd", "a"); /* malformed, then escaped */
+    check("{{|{a?|{01}?|{1?|[{]?|\\{?|{{01}", "{{,{a,{,{01},{{01}", "a");
+    check("a{2}?(b{1,}){0}|\\Q{\\E{2}", "aa,{{", "{,b");
     check("\\pN\\PN\\p{Greek}\\p{^Greek}", "1a\xce\xb1x", "aa");
     check("[\\pL1]+", "aB1", "2");
 }
