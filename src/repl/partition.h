@@ -44,7 +44,7 @@ struct partition {
 
     struct replica_move *move; /* repl/replica_moves; metadata loop */
 
-    atomic_bool gone; /* deleted, or moved away: look it up again. Any thread, no lock */
+    atomic_bool gone; /* deleted, or made anew: look it up again. Any thread, no lock */
 
     /* private */
     struct log_flush flush;

@@ -215,6 +215,7 @@ static void publish_partition(struct publisher *publisher, struct publish_walk *
         return;
     }
     if (partition && !partition->log && walk->retrying) {
+        atomic_store(&partition->gone, true); /* whoever kept it looks it up again */
         partition_unref(partition_table_remove(context->partitions, partition->topic, index));
         partition_unref(partition);
         publisher->log_count--;

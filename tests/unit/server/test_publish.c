@@ -2,7 +2,9 @@
 #include "../api/harness_txn.h"
 
 #include "os/diag.h"
+#include "os/io_ops.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static int64_t append_time(struct harness *h)
@@ -127,6 +129,58 @@ static void a_power_cut_ends_epochs(void **state)
     harness_end(&h);
 }
 
+static atomic_bool no_folders;
+static enum err (*make_folder)(struct io *io, const char *path);
+
+static enum err make_no_folder(struct io *io, const char *path)
+{
+    return no_folders ? ERR_DISK_FULL : make_folder(io, path);
+}
+
+static int16_t fetch_error(struct harness *h, int32_t *session, int32_t epoch)
+{
+    struct fetch_request body;
+    wire_init(&wire_fetch_request, &body);
+    body.max_bytes = 1 << 20;
+    body.session_id = *session;
+    body.session_epoch = epoch;
+    if (epoch <= 0) {
+        struct fetch_request_fetch_topic *topic = fetch_request_topics_new(&h->arena, &body, 1);
+        topic->topic = SLICE_LIT("t");
+        fetch_request_fetch_topic_partitions_new(&h->arena, topic, 1)->partition_max_bytes = 1024;
+    }
+    const struct fetch_response *r = harness_call(h, WIRE_API_FETCH, 11, &body);
+    assert_int_equal(r->responses_count, 1);
+    *session = r->session_id;
+    return r->responses[0].partitions[0].error_code;
+}
+
+/* A partition that gets its log only when the disk has room again is served from then on, to fetch
+ * sessions that knew it before as well. */
+static void a_log_that_comes_late(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    struct io_ops ops = *h.io->ops;
+    make_folder = ops.mkdir;
+    ops.mkdir = make_no_folder;
+    h.io->ops = &ops;
+    harness_open(&h, NULL);
+    diag_set_level(DIAG_SERVER, DIAG_FATAL);
+    no_folders = true;
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    int32_t session = 0;
+    assert_int_equal(fetch_error(&h, &session, 0), ERR_KAFKA_STORAGE_ERROR);
+    assert_true(session > 0);
+    no_folders = false;
+    int32_t none = 0;
+    for (int i = 0; i < 500 && fetch_error(&h, &none, -1); i++)
+        usleep(10000);
+    assert_int_equal(fetch_error(&h, &none, -1), 0);
+    assert_int_equal(fetch_error(&h, &session, 1), 0);
+    harness_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +188,7 @@ int main(void)
         cmocka_unit_test(threads_stay),
         cmocka_unit_test(strays),
         cmocka_unit_test(a_power_cut_ends_epochs),
+        cmocka_unit_test(a_log_that_comes_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
