@@ -14,7 +14,11 @@ static atomic_long fail_after = -1;
 
 static _Noreturn void out_of_memory(size_t size)
 {
-    fprintf(stderr, "klamm: out of memory: %zu bytes could not be had\n", size);
+    fprintf(stderr,
+            "klamm: out of memory: %zu bytes could not be had. The process ends at once, as by "
+            "kill -9; the next start recovers. --memory and the limits of cgroup and machine bound "
+            "what a node takes\n",
+            size);
     abort();
 }
 

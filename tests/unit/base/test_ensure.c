@@ -47,6 +47,7 @@ static void a_bug_says_where_and_what(void **state)
     ENSURE_CMP(4, <=, 5);
     fails_with(plain, "1 + 1 == 3");
     fails_with(compared, "(5, 4)");
+    fails_with(plain, "the next start recovers");
 }
 
 int main(void)
