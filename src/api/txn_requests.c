@@ -191,7 +191,7 @@ static struct txn_request *new_request(struct request *request)
  * only broker was away, and looks at again when the state of any of its connections changes. So a
  * connection that falls silent here is closed long before connections.max.idle.ms; whoever was only
  * slow opens another. Closing it costs a transaction nothing. */
-enum { OFFSETS_IDLE_MAX_MS = 3000 };
+enum { OFFSETS_IDLE_MAX_MS = 1000 };
 
 /* Producers add a group's partition before they look for its coordinator: its topic may not be
  * there yet. */

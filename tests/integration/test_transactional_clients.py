@@ -345,7 +345,7 @@ def killed(node):
 
 def stood_still(node):
     """Offsets in a transaction of a producer that stood still while its broker was killed and came
-    back. librdkafka 2.16 waits here until one of its connections breaks: with Klamm for 3 s, with
+    back. librdkafka 2.16 waits here until one of its connections breaks: with Klamm for a second, with
     Apache Kafka for minutes, unless it is told not to begin anew (docs/OPERATIONS.md, Clients)."""
     create(node, "still")
     anew = {"metadata.recovery.strategy": "none"} if node.kind == "apache" else {}
