@@ -36,7 +36,6 @@ struct api_context {
     _Atomic int64_t duty_count;    /* transactions whose markers are being written; likewise */
     _Atomic int64_t request_count; /* under way; the node waits for them when it stops */
     _Atomic int64_t complained_ns; /* when the last bad request was told; one line a second */
-    _Atomic int64_t consumer_protocol_told_ns; /* when it was last told that it is not served */
 };
 
 #endif

@@ -10,7 +10,6 @@
     X(api_cluster)             \
     X(api_configs)             \
     X(api_configs_alter)       \
-    X(api_consumer_groups)     \
     X(api_fetch)               \
     X(api_find_coordinator)    \
     X(api_groups)              \

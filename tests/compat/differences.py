@@ -3,8 +3,7 @@
 RULES: (regex on "case label", regex on the path of the field, why). docs/COMPATIBILITY.md repeats
 them for readers; whatever is not listed here must be alike.
 """
-# API keys of later steps. An API that is not served is not advertised, but for 68
-# (ConsumerGroupHeartbeat), which is there to refuse.
+# API keys of later steps: an API that is not served is not advertised.
 LATER = (17, 36, 38, 39, 40, 41, 49, 51, 68, 69, 76, 77, 78, 79, 80, 81,
          83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94)
 

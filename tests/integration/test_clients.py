@@ -14,8 +14,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from nodes import Klamm, check, finish  # noqa: E402
 
-from confluent_kafka import (Consumer, ConsumerGroupTopicPartitions, KafkaError,  # noqa: E402
-                             KafkaException, OFFSET_BEGINNING, Producer, TopicPartition)
+from confluent_kafka import (Consumer, ConsumerGroupTopicPartitions, KafkaException,  # noqa: E402
+                             OFFSET_BEGINNING, Producer, TopicPartition)
 from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry,  # noqa: E402
                                    ConfigResource, NewPartitions, NewTopic, OffsetSpec,
                                    ResourceType)
@@ -142,15 +142,6 @@ def groups(s):
         for m in members:
             m.join()
         check(f"three members share four partitions, {strategy}", done, str(len(seen)))
-    modern = Consumer({**s.common, "group.id": "g-modern", "group.protocol": "consumer"})
-    modern.subscribe(["g-in"])
-    message = modern.poll(15)  # would wait for ever if the API were not announced
-    check("group.protocol=consumer is refused in words", message is not None and message.error() and
-          message.error().code() == KafkaError._FATAL and
-          "version not supported" in message.error().str(), message and message.error())
-    modern.close()
-    check("and the node says which group", "group g-modern" in s.node.log() and
-          "group.protocol=classic" in s.node.log())
     group = "g-commit"
     consumer = Consumer({**s.common, "group.id": group, "enable.auto.commit": False})
     consumer.commit(offsets=[TopicPartition("g-in", 1, 42, metadata="here")], asynchronous=False)
