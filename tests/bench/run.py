@@ -198,6 +198,8 @@ def floor(options):
                 for kind, settings in (
                         ("produce", ["acks=1", f"batch.size={size}", "linger.ms=100"]),
                         ("consume", ["fetch.message.max.bytes=1048576"])):
+                    os.sync()  # what the produce left to be written is not the fetch's
+                    time.sleep(1)
                     before = cpu_seconds(node.process.pid)
                     load(loader, kind, node.bootstrap, f"floor-{number}", records,
                          FLOOR_RECORD_SIZE, 0, settings)
