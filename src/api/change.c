@@ -3,7 +3,6 @@
 
 #include "api/context.h"
 #include "api/request.h"
-#include "wire/api.h"
 
 static void decide(struct quorum_op *op, struct controller *controller)
 {
@@ -11,23 +10,20 @@ static void decide(struct quorum_op *op, struct controller *controller)
     change->calls->decide(change, controller);
 }
 
+static void refuse(struct change *change, enum err err)
+{
+    change->response = request_response(change->request); /* decide may have begun to fill it */
+    change->calls->refused(change, err);
+}
+
 static void done(struct quorum_op *op)
 {
     struct change *change = LIST_ITEM(op, struct change, op);
-    if (op->error) {
-        change->response = request_response(change->request);
-        change->calls->refused(change, op->error);
-    } else if (change->calls->decided) {
+    if (op->error)
+        refuse(change, op->error);
+    else if (change->calls->decided)
         change->calls->decided(change);
-    }
     request_reply(change->request, change->response);
-}
-
-/* A smaller retention is what helps a full disk; it must not fail for want of space. */
-static bool may_make_room(const struct request *request)
-{
-    return request->api->key == WIRE_API_INCREMENTAL_ALTER_CONFIGS ||
-           request->api->key == WIRE_API_ALTER_CONFIGS;
 }
 
 void change_submit(struct request *request, const struct change_calls *calls, void *state)
@@ -38,11 +34,18 @@ void change_submit(struct request *request, const struct change_calls *calls, vo
                .done = done,
                .loop = request->loop,
                .arena = &request->arena,
-               .makes_room = may_make_room(request)},
+               .makes_room = calls->makes_room},
         .calls = calls,
         .request = request,
         .response = request_response(request),
         .state = state,
     };
     quorum_submit(request->context->quorum, &change->op);
+}
+
+void change_refuse(struct request *request, const struct change_calls *calls, enum err err)
+{
+    struct change change = {.calls = calls, .request = request};
+    refuse(&change, err);
+    request_reply(request, change.response);
 }

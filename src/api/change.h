@@ -18,6 +18,8 @@ struct change_calls {
     void (*decided)(struct change *change);
     /* The same when the metadata log refused: fills the response, a fresh one. */
     void (*refused)(struct change *change, enum err err);
+    /* It helps a full disk, and may use what is kept there for that. */
+    bool makes_room;
 };
 
 struct change {
@@ -30,5 +32,9 @@ struct change {
 
 /* Takes the request; it ends with change->response. */
 void change_submit(struct request *request, const struct change_calls *calls, void *state);
+
+/* The same for a request that is not let through to the controller: ends it with what `refused`
+ * makes of `err`. */
+void change_refuse(struct request *request, const struct change_calls *calls, enum err err);
 
 #endif

@@ -196,8 +196,11 @@ static void refuse_incremental(struct change *change, enum err err)
 
 static void incremental_alter_configs(struct request *request)
 {
-    static const struct change_calls calls = {decide_incremental, merge_incremental,
-                                              refuse_incremental};
+    /* A smaller retention is what helps a full disk; it must not fail for want of space. */
+    static const struct change_calls calls = {.decide = decide_incremental,
+                                              .decided = merge_incremental,
+                                              .refused = refuse_incremental,
+                                              .makes_room = true};
     const struct incremental_alter_configs_request *body = request->body;
     struct incremental *state = incremental_new(request);
     settle_twice(&state->rows, &request->arena);
@@ -280,7 +283,10 @@ static void refuse_legacy(struct change *change, enum err err)
 
 static void alter_configs(struct request *request)
 {
-    static const struct change_calls calls = {decide_legacy, merge_legacy, refuse_legacy};
+    static const struct change_calls calls = {.decide = decide_legacy,
+                                              .decided = merge_legacy,
+                                              .refused = refuse_legacy,
+                                              .makes_room = true};
     const struct alter_configs_request *body = request->body;
     struct legacy *state = legacy_new(request);
     settle_twice(&state->rows, &request->arena);

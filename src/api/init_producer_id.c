@@ -117,7 +117,7 @@ static void refuse_block(struct change *change, enum err err)
 
 static void allocate_producer_ids(struct request *request)
 {
-    static const struct change_calls calls = {decide_block, NULL, refuse_block};
+    static const struct change_calls calls = {.decide = decide_block, .refused = refuse_block};
     change_submit(request, &calls, NULL);
 }
 

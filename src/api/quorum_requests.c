@@ -31,7 +31,8 @@ static void refuse_features(struct change *change, enum err err)
 
 static void update_features(struct request *request)
 {
-    static const struct change_calls calls = {decide_features, NULL, refuse_features};
+    static const struct change_calls calls = {.decide = decide_features,
+                                              .refused = refuse_features};
     change_submit(request, &calls, NULL);
 }
 
@@ -48,7 +49,8 @@ static void refuse_unregister(struct change *change, enum err err)
 
 static void unregister_broker(struct request *request)
 {
-    static const struct change_calls calls = {decide_unregister, NULL, refuse_unregister};
+    static const struct change_calls calls = {.decide = decide_unregister,
+                                              .refused = refuse_unregister};
     change_submit(request, &calls, NULL);
 }
 

@@ -41,7 +41,8 @@ static void refuse_elections(struct change *change, enum err err)
 
 static void elect_leaders(struct request *request)
 {
-    static const struct change_calls calls = {decide_elections, NULL, refuse_elections};
+    static const struct change_calls calls = {.decide = decide_elections,
+                                              .refused = refuse_elections};
     change_submit(request, &calls, NULL);
 }
 
@@ -76,7 +77,8 @@ static void refuse_reassignments(struct change *change, enum err err)
 
 static void alter_reassignments(struct request *request)
 {
-    static const struct change_calls calls = {decide_reassignments, NULL, refuse_reassignments};
+    static const struct change_calls calls = {.decide = decide_reassignments,
+                                              .refused = refuse_reassignments};
     change_submit(request, &calls, NULL);
 }
 
@@ -95,7 +97,7 @@ static void refuse_list(struct change *change, enum err err)
 
 static void list_reassignments(struct request *request)
 {
-    static const struct change_calls calls = {decide_list, NULL, refuse_list};
+    static const struct change_calls calls = {.decide = decide_list, .refused = refuse_list};
     change_submit(request, &calls, NULL);
 }
 

@@ -30,6 +30,7 @@ static void refused(void **state)
         harness_call(&h, WIRE_API_INCREMENTAL_ALTER_CONFIGS, 1, &alter);
     assert_int_equal(a->responses[0].error_code, e->error_code);
     assert_int_equal(a->responses[1].error_code, 0);
+    assert_int_equal(harness_create(&h, "u", 1), e->error_code);
     harness_end(&h);
 }
 
