@@ -290,6 +290,36 @@ static bool tolerable(enum err err)
     return !err || err == ERR_DISK_FULL;
 }
 
+/* All of the segment is read, and its transaction index made again. Until that is done the offset
+ * index is away, by which another start would know where to begin: if this one is cut short it must
+ * not believe the half of a transaction index. */
+static enum err distrust(struct recovery *r)
+{
+    struct segment *segment = r->segment;
+    forget_indexes(segment);
+    enum err err = txn_index_load(segment);
+    if ((err && err != ERR_CORRUPT) || (!err && !segment->txn_count))
+        return err;
+    char path[SEGMENT_PATH_MAX];
+    segment_path(segment, SEGMENT_INDEX, path);
+    log_file_close(&segment->files[SEGMENT_INDEX]);
+    err = io_unlink(r->log->io, path);
+    if (err == ERR_NOT_FOUND)
+        return ERR_NONE;
+    return err ? err : log_path_sync_names(r->log->path, r->log->io, false);
+}
+
+static enum err sync_txn_index(struct segment *segment)
+{
+    int fd;
+    enum err err = log_file_pin(&segment->files[SEGMENT_TXN_INDEX], false, &fd);
+    if (err)
+        return err;
+    err = io_fdatasync(segment_io(segment), fd);
+    log_file_unpin(&segment->files[SEGMENT_TXN_INDEX]);
+    return err;
+}
+
 static enum err recover_segment(struct recovery *r, int64_t recovery_point)
 {
     struct segment *segment = r->segment;
@@ -300,14 +330,15 @@ static enum err recover_segment(struct recovery *r, int64_t recovery_point)
     uint32_t position;
     enum err err = trusted_position(r->log, segment, recovery_point, &position);
     if (err == ERR_NOT_FOUND || err == ERR_CORRUPT) {
-        forget_indexes(segment);
         position = 0;
-        err = ERR_NONE;
+        err = distrust(r);
     }
     if (!err)
         err = begin_at(r, position);
     if (!err)
         err = walk(r);
+    if (!err && !position && segment->txn_count)
+        err = sync_txn_index(segment);
     if (err)
         return err;
     r->log->size += segment->size;

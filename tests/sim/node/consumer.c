@@ -127,6 +127,10 @@ static void partition_answer(struct consumer *c, struct followed *f,
                               .aborted_count = data->aborted_transactions_count,
                               .activated_to = -1,
                               .walk = c->scanning && !p->topic->compacted};
+    for (int32_t i = 0; i < view.aborted_count && world_watches(p->topic->name, p->index); i++)
+        world_say("%s-%d: read from %lld, aborted: producer %lld from %lld on", p->topic->name,
+                  p->index, (long long)f->offset, (long long)view.aborted[i].producer_id,
+                  (long long)view.aborted[i].first_offset);
     if (p->topic->state == MODEL_EXISTS)
         model_stable(p, f->stable, data->last_stable_offset, data->high_watermark);
     int64_t next = model_read(&world->model, p, f->offset, data->records.bytes, &view);

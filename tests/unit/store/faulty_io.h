@@ -32,6 +32,7 @@ struct faulty {
     long calls, fail_at; /* of these kinds; -1 = none fails */
     bool stays;          /* every later call fails, too */
     enum err err;
+    const char *opened; /* FAULT_OPEN: only of paths with this in them; NULL: any */
 };
 
 static inline struct faulty *faulty_of(struct io *io)
@@ -67,7 +68,10 @@ static inline void faulty_random(struct io *io, void *bytes, size_t size)
 
 static inline enum err faulty_open(struct io *io, const char *path, unsigned flags, int *fd)
 {
-    if (faulty_fails(io, flags & IO_CREATE ? FAULT_CREATE : FAULT_OPEN))
+    bool create = flags & IO_CREATE;
+    const char *part = faulty_of(io)->opened;
+    bool counts = create || !part || strstr(path, part);
+    if (counts && faulty_fails(io, create ? FAULT_CREATE : FAULT_OPEN))
         return faulty_of(io)->err;
     return io_open(faulty_of(io)->inner, path, flags, fd);
 }

@@ -1,5 +1,6 @@
 #include "store/log.h"
 
+#include "faulty_io.h"
 #include "store_fixture.h"
 
 #define LAST "00000000000000000023"
@@ -163,6 +164,38 @@ static void transactions_are_found_again(void **state)
     }
 }
 
+/* A start that fails leaves the next one enough to find them: one that cannot open the log does not
+ * know where to begin, and begins with what the log holds anew. */
+static void a_start_cut_short_loses_no_aborted_transaction(void **state)
+{
+    struct store_fixture *f = *state;
+    f->options.config.index_interval = 1;
+    store_golden(f, "txn-0");
+    store_open(f); /* all indexes */
+    struct faulty faulty;
+    faulty_init(&faulty, f->io, FAULT_OPEN, ERR_TOO_MANY_FILES);
+    faulty.stays = true;
+    faulty.opened = ".log";
+    bool failed = true;
+    for (faulty.fail_at = 0; failed; faulty.fail_at++) {
+        log_free(f->log);
+        f->log = NULL;
+        faulty.calls = 0;
+        f->options.io = &faulty.io;
+        f->options.recovery_point = 15;
+        if (log_open(&f->options, &f->log))
+            f->log = NULL;
+        log_free(f->log);
+        f->log = NULL;
+        f->options.io = f->io;
+        store_crash(f, 15);
+        assert_int_equal(log_end(f->log), 15);
+        assert_true(store_same_as_golden(f, "txn-0", "00000000000000000003.txnindex"));
+        failed = faulty.calls > faulty.fail_at;
+    }
+    assert_true(faulty.fail_at > 2);
+}
+
 static void damaged_indexes_alone_are_made_again(void **state)
 {
     struct store_fixture *f = *state;
@@ -273,6 +306,7 @@ int main(void)
         STORE_TEST(a_flipped_bit_ends_the_log),
         STORE_TEST(trusts_what_was_flushed),
         STORE_TEST(transactions_are_found_again),
+        STORE_TEST(a_start_cut_short_loses_no_aborted_transaction),
         STORE_TEST(damaged_indexes_alone_are_made_again),
         STORE_TEST(log_start_is_kept),
         STORE_TEST(epochs_come_back_from_batches),
