@@ -28,9 +28,9 @@ static int run_server(int argc, char **argv)
     struct server_options options;
     char *text = NULL;
     if (server_options_parse(argc, argv, &options, &text)) {
-        fprintf(stderr, "klamm server: %s\n", text);
+        fprintf(stderr, "klamm server: %s (klamm server --help tells the options)\n", text);
         mem_free(text);
-        return usage(stderr);
+        return 2;
     }
     struct io *io = io_linux_new();
     diag_init(io, NULL, NULL);

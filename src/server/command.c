@@ -58,15 +58,47 @@ static bool parse_memory(const char *text, struct server_options *options)
     return options->memory >= MEMORY_MIN;
 }
 
+static bool add_override(const char *text, struct server_options *options)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || options->override_count == SERVER_OVERRIDES_MAX)
+        return false;
+    options->overrides[options->override_count++] = text;
+    return true;
+}
+
+/* A word that no option took. */
+static char *unknown_word(const char *word, const struct server_options *options)
+{
+    if (word[0] != '-')
+        return mem_printf("%s: the properties file is given already (%s)", word,
+                          options->properties_path);
+    static const char *const with_value[] = {"--data", "--listen", "--override", "--memory",
+                                             "--ready-fd"};
+    for (size_t i = 0; i < sizeof with_value / sizeof with_value[0]; i++) {
+        if (!strcmp(word, with_value[i]))
+            return mem_printf("%s: its value is missing", word);
+    }
+    return mem_printf("%s: no such option", word);
+}
+
 enum err server_options_parse(int argc, char *const *argv, struct server_options *ret_options,
                               char **ret_text)
 {
     struct server_options options = {.ready_fd = -1};
     for (int i = 0; i < argc; i++) {
-        const char *fd = NULL, *memory = NULL;
+        const char *fd = NULL, *memory = NULL, *override = NULL;
         if (take_value(argc, argv, &i, "--data", &options.data_path) ||
             take_value(argc, argv, &i, "--listen", &options.listen))
             continue;
+        if (take_value(argc, argv, &i, "--override", &override)) {
+            if (!add_override(override, &options)) {
+                *ret_text = mem_printf("--override %s: KEY=VALUE is wanted, %d times at most",
+                                       override, SERVER_OVERRIDES_MAX);
+                return ERR_ARGUMENT;
+            }
+            continue;
+        }
         if (take_value(argc, argv, &i, "--memory", &memory)) {
             if (!parse_memory(memory, &options)) {
                 *ret_text = mem_printf("--memory %s: give bytes (at least 16M; k, M and G are "
@@ -86,7 +118,7 @@ enum err server_options_parse(int argc, char *const *argv, struct server_options
             continue;
         }
         if (argv[i][0] == '-' || options.properties_path) {
-            *ret_text = mem_printf("%s: not understood here", argv[i]);
+            *ret_text = unknown_word(argv[i], &options);
             return ERR_ARGUMENT;
         }
         options.properties_path = argv[i];
@@ -121,6 +153,14 @@ static enum err read_properties(struct io *io, const char *path, struct properti
     return err;
 }
 
+static void put_overrides(const struct server_options *options, struct properties *properties)
+{
+    for (int i = 0; i < options->override_count; i++) {
+        const char *text = options->overrides[i], *equals = strchr(text, '=');
+        properties_set(properties, slice_of(text, (size_t)(equals - text)), slice_str(equals + 1));
+    }
+}
+
 static enum err load_config(struct io *io, const struct server_options *options,
                             struct config **ret_config, char **ret_text)
 {
@@ -139,6 +179,8 @@ static enum err load_config(struct io *io, const struct server_options *options,
         err = first_start_data(io, &properties, data_path, ret_text);
     if (!err && !options->properties_path && options->listen)
         first_start_listen(&properties, options->listen);
+    if (!err)
+        put_overrides(options, &properties);
     if (!err)
         err = config_new(&properties, ret_config, ret_text);
     if (!err)

@@ -55,17 +55,26 @@ static const char *advertised_host(const char *host)
     return !strcmp(host, "0.0.0.0") || !strcmp(host, "::") ? "localhost" : host;
 }
 
+/* The port itself, or with 0 any free one; 0 when it is taken. */
+static uint16_t port_if_free(struct io *io, uint16_t port)
+{
+    struct io_address address = {.host = "127.0.0.1", .port = port}, bound;
+    int fd;
+    if (io_bind(io, &address, &fd, &bound))
+        return 0;
+    io_close(io, fd);
+    return bound.port;
+}
+
+/* Always a real port: it is written into `controller.quorum.voters`. */
 static uint16_t free_port_after(struct io *io, uint16_t port)
 {
-    for (int i = 1; i <= PORTS_TRIED && port + i <= 65535; i++) {
-        struct io_address address = {.host = "127.0.0.1", .port = (uint16_t)(port + i)}, bound;
-        int fd;
-        if (io_bind(io, &address, &fd, &bound) == ERR_NONE) {
-            io_close(io, fd);
-            return address.port;
-        }
+    for (int i = 1; port && i <= PORTS_TRIED && port + i <= 65535; i++) {
+        uint16_t found = port_if_free(io, (uint16_t)(port + i));
+        if (found)
+            return found;
     }
-    return (uint16_t)(port + 1);
+    return port_if_free(io, 0);
 }
 
 static void write_listeners(struct properties *properties, const struct address *client,

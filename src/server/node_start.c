@@ -63,9 +63,10 @@ static char *bind_failed(struct node *node, const struct listener_info *info,
                          const struct io_address *address, enum err err)
 {
     if (err == ERR_BUSY)
-        return mem_printf("listener %s: port %u is taken by another process; stop that one, or "
-                          "choose another port in `listeners`",
-                          info->name, address->port);
+        return mem_printf(
+            "listener %s: port %u is taken by another process; stop that one, or "
+            "choose another port in `listeners` (without a properties file: --listen)",
+            info->name, address->port);
     return mem_printf("listener %s cannot listen on %s:%u: %s", info->name, address->host,
                       address->port, io_error_text(node->options.io, err));
 }

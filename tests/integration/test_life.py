@@ -149,6 +149,9 @@ def refusals(root):
     code, text = run("server", bad.config_path())
     check("a reference that a config provider should fill in stops the start", code != 0 and
           all(w in text for w in ("broker.rack", "${env:", "config.providers")), text)
+    code, text = run("server", Klamm().config_path(), "--override", "num.io.threads=2.5")
+    check("--override wins over the file and is checked like it", code == 1 and
+          "Invalid value 2.5 for configuration num.io.threads" in text, text)
     odd = Klamm(some__odd__key="1", broker__rack="${env:RACK}").start()
     odd.stop()
     check("an unknown key is a warning", "some.odd.key" in odd.log(), odd.log())
@@ -159,6 +162,9 @@ def refusals(root):
     check("a missing file is named", code != 0 and "no-such-file" in text, text)
     code, text = run("server", "--nonsense")
     check("an unknown option is named", code != 0 and "nonsense" in text, text)
+    code, text = run("server", "--data")
+    check("an option without its value is one line of help", code == 2 and
+          "its value is missing" in text and text.count("\n") == 1, text)
     code, text = run("sing")
     check("an unknown word is named", code != 0 and "sing" in text, text)
     code, text = run("--help")
@@ -170,7 +176,8 @@ def refusals(root):
     check("--version is the same", run("--version") == (code, text))
     code, text = run("server", "--help")
     check("server --help names every option", code == 0 and
-          all(o in text for o in ("--data", "--listen", "--memory", "--ready-fd")), text)
+          all(o in text for o in ("--data", "--listen", "--override", "--memory",
+                                         "--ready-fd")), text)
 
 
 def stops_at_any_moment():

@@ -29,6 +29,13 @@ static void words(void **state)
     assert_string_equal(o.listen, "h:1");
     assert_int_equal(o.ready_fd, 2);
     assert_int_equal(parse(0, plain, &o), ERR_NONE);
+    assert_int_equal(o.override_count, 0);
+    static const char *const over[] = {"s.properties", "--override", "a=b=c", "--override=d="};
+    assert_int_equal(parse(4, over, &o), ERR_NONE);
+    assert_string_equal(o.properties_path, "s.properties");
+    assert_int_equal(o.override_count, 2);
+    assert_string_equal(o.overrides[0], "a=b=c");
+    assert_string_equal(o.overrides[1], "d=");
 }
 
 static void memory(void **state)
@@ -65,6 +72,32 @@ static void wrong_words(void **state)
     assert_int_equal(parse(2, fd, &o), ERR_ARGUMENT);
     assert_int_equal(parse(1, closed, &o), ERR_ARGUMENT);
     assert_int_equal(parse(2, two, &o), ERR_ARGUMENT);
+    static const char *const no_key[] = {"--override", "=v"}, *const no_value[] = {"--override=k"};
+    assert_int_equal(parse(2, no_key, &o), ERR_ARGUMENT);
+    assert_int_equal(parse(1, no_value, &o), ERR_ARGUMENT);
+}
+
+/* The message names what is wrong with the word. */
+static void messages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[2], *text;
+    } cases[] = {
+        {{"--ready-fd", NULL}, "--ready-fd: its value is missing"},
+        {{"--override", NULL}, "--override: its value is missing"},
+        {{"--bogus", NULL}, "--bogus: no such option"},
+        {{"a", "b"}, "b: the properties file is given already (a)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct server_options o;
+        char *text = NULL;
+        int count = cases[i].words[1] ? 2 : 1;
+        char *const *words = (char *const *)(uintptr_t)cases[i].words;
+        assert_int_equal(server_options_parse(count, words, &o, &text), ERR_ARGUMENT);
+        assert_string_equal(text, cases[i].text);
+        mem_free(text);
+    }
 }
 
 int main(void)
@@ -73,6 +106,7 @@ int main(void)
         cmocka_unit_test(words),
         cmocka_unit_test(memory),
         cmocka_unit_test(wrong_words),
+        cmocka_unit_test(messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

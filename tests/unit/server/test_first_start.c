@@ -67,6 +67,30 @@ static void formats_once(void **state)
     end(&f);
 }
 
+/* With --listen HOST:0, and where no port is left behind the client's, the controller's port is a
+ * real one all the same: the voters name it. */
+static void controller_port_is_real(void **state)
+{
+    (void)state;
+    static const char *const listens[] = {"127.0.0.1:0", "127.0.0.1:65535"};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        start(&f);
+        char *path = NULL, *text = NULL;
+        assert_int_equal(first_start(f.io, f.dir, listens[i], &path, &text), ERR_NONE);
+        struct properties properties;
+        load(&f, path, &properties);
+        struct config *config;
+        if (config_new(&properties, &config, &text))
+            fail_msg("%s", text);
+        assert_true(config_controller_listeners(config)->items[0].port >= 1024);
+        config_unref(config);
+        properties_fini(&properties);
+        mem_free(path);
+        end(&f);
+    }
+}
+
 static void check_data(struct fixture *f, const char *log_dirs, const char *expected,
                        enum err error)
 {
@@ -192,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_once),
+        cmocka_unit_test(controller_port_is_real),
         cmocka_unit_test(copied_and_moved),
         cmocka_unit_test(leaves_other_folders_alone),
         cmocka_unit_test(an_interrupted_format_is_finished),
