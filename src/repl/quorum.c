@@ -297,10 +297,13 @@ static void commit(struct quorum *q)
 
 static void publish(struct quorum *q, struct meta_image *next)
 {
+    /* quorum_shutdown, on a worker, may put a newer one in its place meanwhile. */
+    struct meta_image *held = meta_image_ref(next);
     struct meta_image *old = quorum_swap_committed(q, next);
     if (q->subscriber.published)
         q->subscriber.published(q->subscriber.context, old, next);
     meta_image_unref(old);
+    meta_image_unref(held);
 }
 
 /* On the loop: 1. commit, 2. the image is published, 3. operations end, in the order of their

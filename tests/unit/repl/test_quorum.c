@@ -456,6 +456,35 @@ static void nothing_ends_before_a_commit_is_published(void **state)
     stage_fini(&l.s);
 }
 
+/* The shutdown's own image takes the place of the one that is being published. */
+static void published_into_a_shutdown(void *context, const struct meta_image *old,
+                                      const struct meta_image *new)
+{
+    struct stage *s = context;
+    published(s, old, new);
+    if (!meta_image_topic(new, SLICE_LIT("t")))
+        return;
+    quorum_shutdown(s->quorum);
+    assert_non_null(meta_image_topic(new, SLICE_LIT("t")));
+    assert_false(meta_image_broker(new, 1)->fenced);
+    struct meta_image *image = quorum_image(s->quorum);
+    assert_true(meta_image_broker(image, 1)->fenced);
+    meta_image_unref(image);
+}
+
+static void an_image_lives_while_it_is_published(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    s.subscriber = (struct quorum_subscriber){published_into_a_shutdown, &s};
+    stage_start(&s);
+    create(&s, "t");
+    assert_int_equal(s.topics_published, 1);
+    stage_close(&s);
+    stage_fini(&s);
+}
+
 static void what_comes_after_the_shutdown_is_refused(void **state)
 {
     (void)state;
@@ -690,6 +719,7 @@ int main(void)
         cmocka_unit_test(a_change_too_large_costs_nothing_else),
         cmocka_unit_test(a_record_that_kafka_could_not_read_is_refused),
         cmocka_unit_test(nothing_ends_before_a_commit_is_published),
+        cmocka_unit_test(an_image_lives_while_it_is_published),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
         cmocka_unit_test(a_folder_of_apache_kafka_is_taken_over),
         cmocka_unit_test(snapshots_replace_the_log),
