@@ -5,6 +5,7 @@ import time
 
 import kbatch
 import nodes
+from cases_groups import enter, join
 
 NOBODY = "11111111-1111-4111-8111-111111111111"
 RETRIED = (14, 15, 16, 51)
@@ -462,6 +463,101 @@ def markers(k):
     finish(k, "t-m", pid, epoch)
 
 
+def members(k):
+    """Offsets in a transaction for a group that has members: who may commit them."""
+    topic_id, = k.create("t-me")
+    pid, epoch = started(k, "t-me")
+
+    def each(group, label, **member):
+        for version in range(3, 7):
+            if version < 5:
+                steady(k, "AddOffsetsToTxn", 3, offsets_of("t-me", pid, epoch, group), keep=False)
+            steady(k, "TxnOffsetCommit", version, commit_of(
+                "t-me", pid, epoch, group, "t-me", topic_id, 5, **member), label)
+        finish(k, "t-me", pid, epoch)
+    for instance in (None, "i"):
+        group = f"t-mg-{instance}"
+        k.coordinator(group)
+        generation, member = enter(k, group, instance=instance)
+        each(group, f"the member {instance}", GenerationIdOrMemberEpoch=generation, MemberId=member,
+             GroupInstanceId=instance)
+        for label, row in (("nobody", (-1, "", None)), ("no generation", (-1, member, instance)),
+                           ("no member", (generation, "", instance)),
+                           ("next generation", (generation + 1, member, instance)),
+                           ("another member", (generation, "nobody", instance)),
+                           ("another instance", (generation, member, "other")),
+                           ("instance alone", (-1, "", "i"))):
+            each(group, f"{label} {instance}", GenerationIdOrMemberEpoch=row[0], MemberId=row[1],
+                 GroupInstanceId=row[2])
+        k.ask("DescribeGroups", 5, {"Groups": [group]}, "after all of it")
+    k.coordinator("t-mj")
+    joined = k.ask("JoinGroup", 9, join("t-mj"), keep=False)
+    each("t-mj", "an id that did not join", GenerationIdOrMemberEpoch=-1, MemberId=joined["MemberId"])
+    joined = k.ask("JoinGroup", 9, join("t-mj", joined["MemberId"]), keep=False)
+    each("t-mj", "before the assignment", GenerationIdOrMemberEpoch=joined["GenerationId"],
+         MemberId=joined["MemberId"])
+    for size in (4096, 4097):
+        body = commit_of("t-me", pid, epoch, "t-ms", "t-me", topic_id, 5)
+        body["Topics"][0]["Partitions"][0]["CommittedMetadata"] = "x" * size
+        steady(k, "TxnOffsetCommit", 5, body, f"note of {size}")
+    finish(k, "t-me", pid, epoch)
+
+
+def named_twice(k):
+    """The same partition again within its topic, the same topic again, the same transaction. Not of
+    WriteTxnMarkers: Apache Kafka never answers one that names a partition twice."""
+    topic_id, = k.create("t-n", partitions=2)
+    pid, epoch = started(k, "t-n")
+    k.coordinator("t-ng")
+    shapes = {"partition": [("t-n", (0, 0))], "topic": [("t-n", (0,)), ("t-n", (0,))],
+              "topic, other partition": [("t-n", (0,)), ("t-n", (1,))],
+              "one unknown": [("t-n", (0, 7, 7))]}
+    for label, topics in shapes.items():
+        for version in range(6):
+            for verify in (False, True) if version >= 4 else (False,):
+                steady(k, "AddPartitionsToTxn", version, add_of(
+                    "t-n", pid, epoch, topics, version, verify), f"{label} {verify}")
+        k.ask("DescribeTransactions", 0, {"TransactionalIds": ["t-n"]}, f"twice: {label}")
+        finish(k, "t-n", pid, epoch)
+    for version in (4, 5):
+        two = add_of("t-n", pid, epoch, [("t-n", (0,))], version)
+        two["Transactions"] *= 2
+        steady(k, "AddPartitionsToTxn", version, two, "transaction")
+    finish(k, "t-n", pid, epoch)
+    for version in (5, 6):
+        for label, copies in (("partition", (2, 1)), ("topic", (1, 2))):
+            body = commit_of("t-n", pid, epoch, "t-ng", "t-n", topic_id, 7)
+            body["Topics"][0]["Partitions"] *= copies[0]
+            body["Topics"] *= copies[1]
+            steady(k, "TxnOffsetCommit", version, body, label)
+    finish(k, "t-n", pid, epoch, True)
+
+
+def again(k):
+    """InitProducerId with an id and an epoch while a transaction is open, by each version."""
+    topic_id, = k.create("t-a")
+    for version in (3, 4, 5):
+        for label, shift, other in (("current", 0, 0), ("before", -1, 0), ("future", 3, 0),
+                                    ("another producer", 0, 999), ("none", None, 0)):
+            name = f"t-a-{version}-{label}"
+            pid, epoch = started(k, name)
+            pid, epoch = started(k, name)
+            steady(k, "Produce", 12, produce_of(k, name, pid, epoch, "t-a", topic_id), keep=False)
+            given = (-1, -1) if shift is None else (pid + other, epoch + shift)
+            answer = steady(k, "InitProducerId", version, init_of(name, 60000, *given), label)
+            settle(k, name)
+            k.ask("DescribeTransactions", 0, {"TransactionalIds": [name]}, f"{label} {version}")
+            if answer["ErrorCode"] == 0:
+                steady(k, "Produce", 12, produce_of(
+                    k, name, answer["ProducerId"], answer["ProducerEpoch"], "t-a", topic_id),
+                    f"{label} {version}, then")
+                finish(k, name, answer["ProducerId"], answer["ProducerEpoch"])
+            else:
+                finish(k, name, pid, epoch)
+            k.ask("DescribeTransactions", 0, {"TransactionalIds": [name]}, f"{label} {version}, end")
+    log_of(k, "t-a", topic_id, "again")
+
+
 def producer_ids(k):
     """Blocks of ids from the controller."""
     for broker, epoch in ((1, -1), (9, 0), (-1, -1)):
@@ -541,4 +637,4 @@ def tool(k):
 
 
 CASES = [coordinator, ids, partitions, ends, produces, reads, offsets, listing, markers, fences,
-         producer_ids, tool]
+         members, named_twice, again, producer_ids, tool]

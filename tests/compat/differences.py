@@ -24,6 +24,10 @@ RULES = [
      "a first FindCoordinator finds the coordinator, whose topic is made within the request"),
     (r"^transactions\.partitions AddPartitionsToTxn v[45] no partition verify$", "",
      "a topic without partitions is named in the answer to a verification"),
+    (r"^transactions\.named_twice AddPartitionsToTxn v([0-3] one unknown False|[45] .* True|[45] one "
+     r"unknown False)$", r"TopicResults|ResultsByTopicV3AndBelow",
+     "a partition named twice: Apache Kafka verifies or refuses it in one row, Klamm in as many as "
+     "it was named"),
     (r"^transactions\.partitions AddPartitionsToTxn v[45] none of them$", "",
      "no transaction is named: Apache Kafka never answers"),
     (r"^mutants\.mutants AddPartitionsToTxn v4 #1$", "",
