@@ -2,8 +2,7 @@
  *
  * conf/dynamic.h knows the entries of a resource; here is decided whether there is such a resource,
  * and for BROKER_LOGGER, which the diagnostics of this node answer. A resource type that cannot be
- * struct describe_configs_response_describe_configs_result refuses the whole request, as in Kafka;
- * everything else is an error of its resource. */
+ * described refuses the whole request, as in Kafka; everything else is an error of its resource. */
 #include "api/context.h"
 #include "api/endpoints.h"
 #include "api/families.h"
