@@ -25,6 +25,9 @@
 
 enum { READ_UNCOMMITTED = 0, READ_COMMITTED = 1 };
 
+/* The size of a frame has 31 bits, and there is more in it than records. */
+#define RECORDS_SIZE_MAX (INT32_MAX - (64 << 20))
+
 struct fetch {
     struct parked parked;
     struct fetch_session_waiter waiter;
@@ -422,6 +425,8 @@ static void begin(struct request *request)
                    : fetch->body->isolation_level == READ_COMMITTED ? PARTITION_TO_LSO
                                                                     : PARTITION_TO_HW;
     int64_t limit = config_int(request->context->config, BROKER_KEY_FETCH_MAX_BYTES);
+    if (limit > RECORDS_SIZE_MAX)
+        limit = RECORDS_SIZE_MAX;
     fetch->size_max = fetch->body->max_bytes < limit ? fetch->body->max_bytes : limit;
     fetch->size_min =
         fetch->body->min_bytes < fetch->size_max ? fetch->body->min_bytes : fetch->size_max;

@@ -111,16 +111,20 @@ static void send_spliced(struct conn *conn, struct buf *body, struct wire_splice
     buf_init(body);
 }
 
-/* False when the connection must be closed instead. */
+/* False when the connection must be closed instead: the size of a frame has 31 bits, and a single
+ * batch may fill them. */
 static bool send_reply(struct request *request)
 {
     struct buf body;
     buf_init(&body);
+    body.size_max = INT32_MAX;
     struct wire_splices splices;
     wire_splices_init(&splices);
     wire_api_put_response_header(request->api, request->version, request->correlation_id, &body);
     enum err err =
         wire_encode(request->api->response, request->version, request->response, &body, &splices);
+    if (!err && splices.size > INT32_MAX - body.size)
+        err = ERR_TOO_LARGE;
     if (err)
         diag(DIAG_API, DIAG_ERROR, "the answer to %s version %d could not be written: %s",
              request->api->name, request->version, err_name(err));
