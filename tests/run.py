@@ -63,7 +63,8 @@ def meson_suites(folder, *suites, repeat=1, env=None):
         command += ["--suite", suite]
     result = run(command, env={**os.environ, **(env or {})})
     ok = bad = 0
-    for line in result.stdout.splitlines():
+    # The summary names the failed ones once more.
+    for line in result.stdout.split("\nSummary of Failures:")[0].splitlines():
         match = re.match(r"\s*\d+/\d+\s+(.*?)\s+(OK|FAIL|TIMEOUT|ERROR|SKIP)\b", line)
         if not match:
             continue

@@ -103,5 +103,6 @@ bool digest_pbkdf2(const struct digest *digest, struct slice password, struct sl
 
 void digest_wipe(void *bytes, size_t size)
 {
-    explicit_bzero(bytes, size);
+    if (size > 0) /* nothing was read: there may be no memory at all */
+        explicit_bzero(bytes, size);
 }
