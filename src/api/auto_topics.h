@@ -9,9 +9,9 @@
 
 struct request;
 
-/* Creates the topics in one metadata change; `errors` (of the request's arena) gets one for each
- * name, ERR_NONE also for one that was there. `done` runs on the request's loop, once the new image
- * is in effect. */
+/* Creates the topics, each named once, in one metadata change; `errors` (of the request's arena)
+ * gets one for each name, ERR_NONE also for one that was there. `done` runs on the request's loop,
+ * once the new image is in effect. */
 void auto_topics_create(struct request *request, const struct slice *names, int32_t count,
                         enum err *errors, void (*done)(struct request *request));
 

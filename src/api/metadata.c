@@ -247,6 +247,8 @@ static struct metadata_created *find_creatable(struct request *request)
         return NULL;
     struct metadata_created *created = NULL;
     struct meta_image *image = quorum_image(request->context->quorum);
+    struct map seen;
+    map_init(&seen);
     for (int32_t i = 0; i < body->topics_count; i++) {
         struct slice name = body->topics[i].name;
         if (!name.data || meta_image_topic(image, name) || !is_valid_name(request, name))
@@ -257,8 +259,10 @@ static struct metadata_created *find_creatable(struct request *request)
             created->names = arena_array(&request->arena, count, sizeof *created->names);
             created->errors = arena_array(&request->arena, count, sizeof *created->errors);
         }
-        created->names[created->count++] = name;
+        if (!map_put(&seen, name, created)) /* said twice, it is one topic */
+            created->names[created->count++] = name;
     }
+    map_fini(&seen);
     meta_image_unref(image);
     return created;
 }

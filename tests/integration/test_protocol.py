@@ -164,6 +164,14 @@ def topics(t):
         time.sleep(0.02)
         codes.append(ask("proto-auto", True))
     check("Metadata makes a topic: only retriable errors until it is there", codes[-1] == 0, codes)
+    twice = {"Topics": [{"Name": "proto-twice"}] * 3, "AllowAutoTopicCreation": True}
+    for _ in range(100):
+        found = t.call("Metadata", 12, twice)["Topics"]
+        if not found[0]["ErrorCode"]:
+            break
+        time.sleep(0.02)
+    check("Metadata makes one topic of a name said three times",
+          [f["ErrorCode"] for f in found] == [0], found)
     check("Metadata makes no topic of a bad name", ask("proto/auto", True) == 17)
 
     def create(label, want, validate=False, **topic):

@@ -41,6 +41,27 @@ static void unknown_names_are_created(void **state)
     harness_end(&h);
 }
 
+/* One topic, however often it is named. */
+static void a_name_said_twice_is_created_once(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    struct metadata_request body;
+    wire_init(&wire_metadata_request, &body);
+    struct metadata_request_metadata_request_topic *topics =
+        metadata_request_topics_new(&h.arena, &body, 3);
+    topics[0].name = topics[2].name = slice_str("fresh");
+    topics[1].name = slice_str("other");
+    const struct metadata_response *r = harness_call(&h, WIRE_API_METADATA, 9, &body);
+    assert_non_null(r);
+    assert_int_equal(r->topics_count, 2);
+    for (int32_t i = 0; i < 2; i++) {
+        assert_int_equal(r->topics[i].error_code, 0);
+        assert_int_equal(r->topics[i].partitions_count, 1);
+    }
+    harness_end(&h);
+}
+
 static void creation_can_be_off(void **state)
 {
     (void)state;
@@ -71,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_or_none),
         cmocka_unit_test(unknown_names_are_created),
+        cmocka_unit_test(a_name_said_twice_is_created_once),
         cmocka_unit_test(creation_can_be_off),
         cmocka_unit_test(unknown_ids_are_echoed),
     };
