@@ -189,7 +189,7 @@ void txn_check_start(struct txn_check *check)
     list_init(&check->call->task.link);
     int64_t patience_ms =
         config_int(context->config, BROKER_KEY_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MAX_MS);
-    int64_t timeout_ms = config_int(context->config, BROKER_KEY_REQUEST_TIMEOUT_MS);
+    int64_t timeout_ms = context->request_timeout_ms;
     check->give_up_ms =
         io_mono_ms(context->io) + (patience_ms < timeout_ms ? patience_ms : timeout_ms);
     start_round(check);

@@ -6,7 +6,6 @@
 #include "api/context.h"
 #include "api/coordinators.h"
 #include "api/held.h"
-#include "conf/config.h"
 
 static void finish_one(struct txn_markers *markers)
 {
@@ -101,8 +100,7 @@ static void start_waiting(struct loop_task *task)
 void txn_markers_write(struct txn_markers *markers)
 {
     atomic_init(&markers->pending, 1);
-    markers->marker.timeout_ms =
-        config_int(markers->context->config, BROKER_KEY_REQUEST_TIMEOUT_MS);
+    markers->marker.timeout_ms = markers->context->request_timeout_ms;
     markers->waiting = (struct append_waits){.items = markers->waits, .done = waited};
     for (int32_t i = 0; i < markers->count; i++) {
         markers->items[i].markers = markers;

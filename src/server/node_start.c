@@ -260,6 +260,7 @@ static void build_services(struct node *node)
     context->io = node->options.io;
     context->node_id = config_node_id(config);
     context->unstable_versions = config_bool(config, BROKER_KEY_UNSTABLE_API_VERSIONS_ENABLE);
+    context->request_timeout_ms = config_int(config, BROKER_KEY_REQUEST_TIMEOUT_MS);
     context->advertise_as_reached = config_advertise_as_reached(config);
     context->partitions = partition_table_new();
     struct meta_image *image = meta_image_empty();
