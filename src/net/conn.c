@@ -343,6 +343,7 @@ static void read_ahead_done(struct io_job *job)
 {
     struct read_ahead *ahead = LIST_ITEM(job, struct read_ahead, job);
     struct conn *conn = ahead->conn;
+    struct net *net = conn->home->net;
     mem_free(ahead);
     conn->read_ahead = NULL;
     if (conn->closed) {
@@ -354,6 +355,7 @@ static void read_ahead_done(struct io_job *job)
         conn_update_watch(conn);
     }
     conn_unref(conn);
+    atomic_fetch_sub(&net->job_count, 1); /* last: who waits for it stops this loop and frees all */
 }
 
 static void read_ahead_start(struct conn *conn, const struct outq_range *range)
@@ -367,6 +369,7 @@ static void read_ahead_start(struct conn *conn, const struct outq_range *range)
     };
     conn->read_ahead = ahead;
     conn->warm_size = range->size;
+    atomic_fetch_add(&conn->home->net->job_count, 1);
     io_submit(ahead->io, &ahead->job);
 }
 

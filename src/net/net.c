@@ -326,10 +326,16 @@ void net_stop(struct net *net, void (*done)(void *context), void *context)
     loop_post(net->loops[0].loop, &net->stop_task);
 }
 
+bool net_is_busy(const struct net *net)
+{
+    return atomic_load(&net->job_count) > 0;
+}
+
 void net_free(struct net *net)
 {
     if (!net)
         return;
+    ENSURE(!net_is_busy(net));
     ENSURE_CMP(net->connections, ==, 0);
     ENSURE_CMP(atomic_load(&net->budget.used), ==, 0);
     if (!atomic_load(&net->stopping))

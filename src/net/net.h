@@ -84,8 +84,11 @@ void net_configure(struct net *net, const struct net_config *config);
 /* Closes all listeners and connections. `done` runs on the first loop once on_close was called for
  * every connection. Any thread; once. */
 void net_stop(struct net *net, void (*done)(void *context), void *context);
-/* After `done`, when all frames are freed, all conns unreferenced and the loops stopped. Accepts
- * NULL. A net that never accepted (a failed start) needs no net_stop. */
+/* Whether a job on a worker still comes back to a connection, closed or not, and holds the files
+ * that it was sending. What a disk holds can keep it so for any time after `done`. Any thread. */
+bool net_is_busy(const struct net *net);
+/* After `done`, when nothing is busy any more, all frames are freed, all conns unreferenced and the
+ * loops stopped. Accepts NULL. A net that never accepted (a failed start) needs no net_stop. */
 void net_free(struct net *net);
 
 /* Memory that requests and answers take besides their frames, counted with the frames' (see

@@ -48,6 +48,7 @@ struct net {
     void *done_context;
     /* One for each loop until it stopped, one for each connection until its on_close ran. */
     _Atomic(int64_t) alive;
+    _Atomic(int64_t) job_count; /* reads ahead under way */
 
     _Atomic(int64_t) accepted, closed, refused, idle_closed, stalled, frames_bad;
     _Atomic(int64_t) pauses_memory, pauses_files;

@@ -229,6 +229,7 @@ struct process {
     struct latch ended;
     int64_t begun_ns;
     int exit_status;
+    bool over; /* metadata loop: the node has stopped, and may be freed at any time */
     _Atomic(struct node *) node;
     atomic_bool stop_asked;
 };
@@ -238,7 +239,7 @@ static void on_signal(void *context)
     struct process *process = context;
     atomic_store(&process->stop_asked, true);
     struct node *node = atomic_load(&process->node);
-    if (!node)
+    if (!node || process->over)
         return;
     notify_systemd("STOPPING=1");
     node_stop(node);
@@ -258,6 +259,7 @@ static void on_stopped(void *context, int exit_status)
 {
     struct process *process = context;
     process->exit_status = exit_status;
+    process->over = true;
     latch_open(&process->ended);
 }
 

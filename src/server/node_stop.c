@@ -3,8 +3,8 @@
  *  1. controlled shutdown: the fencing records are written (on a worker, it waits for the disk)
  *  2. listeners and connections close; requests under way lose their connection
  *  3. partitions and coordinators are taken down: everything parked ends
- *  4. what is still under way (a metadata change, an append's flush, the end of a transaction) is
- *     awaited
+ *  4. what is still under way (a metadata change, an append's flush, the end of a transaction, the
+ *     reading of a file for a client that is gone) is awaited
  *  5. logs are flushed and closed, checkpoints and clean shutdown files written
  *  6. stopped
  *
@@ -17,16 +17,35 @@
 
 enum { DRAIN_NS = 2000000 };
 
+static void finish_later(struct node *node)
+{
+    loop_timer_set(node->meta_loop, &node->drain_timer, io_mono_ns(node->options.io) + DRAIN_NS);
+}
+
+/* Behind what jobs have posted to this loop, such as that a folder failed. That may have asked for
+ * a stop, too; from here on nobody does, for the node may be gone when it is told of it. */
+static void stopped(struct loop_task *task)
+{
+    struct node *node = LIST_ITEM(task, struct node, net_task);
+    bool on_its_way = atomic_exchange(&node->stop_posted, true) && !node->stop_asked;
+    if (on_its_way) {
+        finish_later(node);
+        return;
+    }
+    node->state = NODE_STOPPED;
+    node->options.stopped(node->options.context, node->exit_status);
+}
+
 /* 6. Once the metadata log has no job on a worker any more. */
 static void finish(struct loop_timer *timer)
 {
     struct node *node = LIST_ITEM(timer, struct node, drain_timer);
     if (node->quorum_started && !quorum_idle(node->context.quorum)) {
-        loop_timer_set(node->meta_loop, timer, io_mono_ns(node->options.io) + DRAIN_NS);
+        finish_later(node);
         return;
     }
-    node->state = NODE_STOPPED;
-    node->options.stopped(node->options.context, node->exit_status);
+    node->net_task.run = stopped;
+    loop_post(node->meta_loop, &node->net_task);
 }
 
 static void folders_stopped(struct log_dirs_stop *stop)
@@ -51,7 +70,7 @@ static int64_t under_way(struct node *node)
     return atomic_load(&node->context.request_count) + atomic_load(&node->context.flush_count) +
            coordinators_loading(node->context.groups) +
            coordinators_loading(node->context.transactions) +
-           atomic_load(&node->context.duty_count);
+           atomic_load(&node->context.duty_count) + net_is_busy(node->net);
 }
 
 /* 4. What does not end is on a worker that a disk holds: it may come back to the node's memory at

@@ -34,6 +34,7 @@ struct harness {
     struct latch ready, stopped;
     int32_t hung_after_ms; /* 0 = the default */
     _Atomic int hung_count;
+    void (*on_stopped)(void *context, int exit_status); /* NULL = the usual one */
     int exit_status;
     char dir[TEMP_DIR_SIZE];
     int fd; /* a connection to the broker's listener */
@@ -102,7 +103,7 @@ static inline void harness_launch(struct harness *h, const char *extra)
                                    .loop = h->loop,
                                    .config = h->config,
                                    .ready = harness_on_ready,
-                                   .stopped = harness_on_stopped,
+                                   .stopped = h->on_stopped ? h->on_stopped : harness_on_stopped,
                                    .hung = harness_on_hung,
                                    .hung_after_ms = h->hung_after_ms,
                                    .context = h};

@@ -253,6 +253,8 @@ static inline void net_end(struct net_fixture *f)
         pthread_cond_wait(&f->changed, &f->mutex);
     pthread_mutex_unlock(&f->mutex);
     assert_int_equal(f->opened, f->closed);
+    while (net_is_busy(f->net))
+        usleep(1000);
     for (int i = 0; i < f->held_count; i++)
         frame_free(&f->held[i]);
     if (f->parked) {

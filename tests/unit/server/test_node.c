@@ -217,6 +217,117 @@ static void a_listener_that_cannot_listen_ends_the_node(void **state)
     harness_end(&h);
 }
 
+static struct {
+    _Atomic bool on, reads_ahead, has_stopped;
+    struct latch entered, go;
+} cold;
+
+static bool is_cached_or_not(struct io *io, int fd, int64_t position, size_t size)
+{
+    if (!cold.on)
+        return sound->is_cached(io, fd, position, size);
+    cold.reads_ahead = true;
+    return false;
+}
+
+static enum err pread_held(struct io *io, int fd, void *data, size_t size, int64_t position,
+                           size_t *ret_size)
+{
+    if (cold.reads_ahead) {
+        latch_open(&cold.entered);
+        latch_wait(&cold.go);
+    }
+    return sound->pread(io, fd, data, size, position, ret_size);
+}
+
+static void note_stopped(void *context, int exit_status)
+{
+    cold.has_stopped = true;
+    harness_on_stopped(context, exit_status);
+}
+
+/* A worker that reads ahead for a client that is gone comes back to the loop of its connection, and
+ * the file is open as long: the node waits for it. */
+static void a_read_ahead_is_awaited(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    sound = h.io->ops;
+    struct io_ops ops = *sound;
+    ops.is_cached = is_cached_or_not;
+    ops.pread = pread_held;
+    h.io->ops = &ops;
+    h.on_stopped = note_stopped;
+    latch_init(&cold.entered);
+    latch_init(&cold.go);
+    harness_open(&h, NULL);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    assert_int_equal(harness_produce(&h, "t", 0, 4)->error_code, 0);
+    cold.on = true;
+    struct fetch_request body;
+    wire_init(&wire_fetch_request, &body);
+    body.min_bytes = 1;
+    struct fetch_request_fetch_topic *topic = fetch_request_topics_new(&h.arena, &body, 1);
+    topic->topic = slice_str("t");
+    fetch_request_fetch_topic_partitions_new(&h.arena, topic, 1)->partition_max_bytes = 100000;
+    harness_ask(&h, h.fd, WIRE_API_FETCH, 11, &body);
+    latch_wait(&cold.entered);
+    node_stop(h.node);
+    usleep(100000);
+    bool waits = !cold.has_stopped;
+    if (!waits) {
+        node_free(h.node); /* the worker comes back to what was freed */
+        h.node = NULL;
+    }
+    latch_open(&cold.go);
+    assert_true(waits);
+    cold.on = cold.reads_ahead = false;
+    harness_end(&h);
+    latch_fini(&cold.entered);
+    latch_fini(&cold.go);
+}
+
+static struct latch freed;
+
+static void stop_again(void *context, int exit_status)
+{
+    struct harness *h = context;
+    node_stop(h->node);
+    harness_on_stopped(context, exit_status);
+    latch_wait(&freed);
+}
+
+/* A node that ends by itself and is asked to stop at that moment: nothing of it is left behind on
+ * the metadata loop, which outlives it. */
+static void stopped_while_it_ends(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    sound = h.io->ops;
+    struct io_ops ops = *sound;
+    ops.listen = listen_or_not;
+    h.io->ops = &ops;
+    held.listen_err = ERR_BUSY;
+    diag_set_level(DIAG_ROOT, DIAG_FATAL);
+    diag_init(h.io, keep_fatal, NULL);
+    latch_init(&freed);
+    h.on_stopped = stop_again;
+    harness_launch(&h, NULL);
+    latch_wait(&h.stopped);
+    node_free(h.node);
+    latch_open(&freed);
+    loop_stop(h.loop);
+    held.listen_err = ERR_NONE;
+    diag_init(h.io, NULL, NULL);
+    config_unref(h.config);
+    latch_fini(&h.ready);
+    latch_fini(&h.stopped);
+    latch_fini(&freed);
+    arena_fini(&h.arena);
+    io_linux_free(h.io);
+    temp_dir_remove(h.dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +338,8 @@ int main(void)
         cmocka_unit_test(a_failed_metadata_sync_ends_the_node),
         cmocka_unit_test(nobody_connects_before_it_is_ready),
         cmocka_unit_test(a_listener_that_cannot_listen_ends_the_node),
+        cmocka_unit_test(a_read_ahead_is_awaited),
+        cmocka_unit_test(stopped_while_it_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
