@@ -475,6 +475,32 @@ static void become_ready(struct loop_timer *timer)
         node_begin_stop(node);
 }
 
+static void note_one(void *data, struct log *log)
+{
+    const char **one = data;
+    *one = log_path(log);
+}
+
+/* Metadata in which nothing was ever written, and logs, which nobody makes before. Apache Kafka
+ * begins a new history then and sets all of them aside. */
+static char *metadata_lost(struct node *node)
+{
+    struct log_dirs *dirs = node->context.log_dirs;
+    struct meta_image *image = quorum_image_newest(node->context.quorum);
+    bool is_new = meta_image_metadata_version(image) < 0;
+    meta_image_unref(image);
+    const char *one = NULL;
+    if (is_new)
+        log_dirs_each(dirs, note_one, &one);
+    if (!one)
+        return NULL;
+    return mem_printf(
+        "%s/__cluster_metadata-0 is empty, but the log folders hold partitions (%d of them, as "
+        "%s): the metadata was lost or damaged, and without it they belong to no topic. Put the "
+        "metadata back from a copy; to begin anew without them move their folders elsewhere",
+        log_dir_path(log_dirs_metadata(dirs)), log_dirs_log_count(dirs), one);
+}
+
 static void loaded(struct log_dirs_load *load)
 {
     struct node *node = load->context;
@@ -495,8 +521,12 @@ static void loaded(struct log_dirs_load *load)
     if (load->recovered)
         diag(DIAG_SERVER, DIAG_INFO, "%d of %d logs recovered after an unclean shutdown",
              load->recovered, load->loaded);
+    char *text = metadata_lost(node);
+    if (text) {
+        start_failed(node, text);
+        return;
+    }
     struct controller_registration self = registration_of(node);
-    char *text = NULL;
     if (quorum_start(node->context.quorum, &self, &text)) {
         start_failed(node, text);
         return;

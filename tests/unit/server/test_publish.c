@@ -91,6 +91,49 @@ static void strays(void **state)
     harness_end(&h);
 }
 
+static char fatal[512];
+
+static void keep_fatal(void *context, struct slice line)
+{
+    (void)context;
+    snprintf(fatal, sizeof fatal, "%.*s", SLICE_FMT(line));
+}
+
+/* FOLDER is the first argument of the script. */
+static void run(const char *script, const char *folder)
+{
+    char command[512];
+    snprintf(command, sizeof command, "sh -ec '%s' sh %s", script, folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* Metadata that was lost does not make strays of all partitions: the node does not start, and has
+ * everything when the metadata is back. */
+static void lost_metadata_sets_nothing_aside(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    assert_int_equal(harness_produce(&h, "t", 0, 3)->base_offset, 0);
+    harness_close(&h);
+    run("cp -r $1/__cluster_metadata-0 $1/kept", h.dir);
+    run("head -c 2000 /dev/urandom > $1/__cluster_metadata-0/00000000000000000000.log", h.dir);
+    diag_init(h.io, keep_fatal, NULL);
+    diag_set_level(DIAG_ROOT, DIAG_FATAL);
+    harness_launch(&h, NULL);
+    latch_wait(&h.stopped);
+    assert_int_equal(h.exit_status, 1);
+    assert_non_null(strstr(fatal, "t-0"));
+    h.exit_status = 0; /* for harness_close */
+    h.fd = -1;
+    harness_close(&h);
+    diag_init(h.io, NULL, NULL);
+    run("rm -r $1/__cluster_metadata-0; mv $1/kept $1/__cluster_metadata-0", h.dir);
+    harness_open(&h, NULL);
+    assert_int_equal(harness_produce(&h, "t", 0, 1)->base_offset, 3);
+    harness_end(&h);
+}
+
 static int16_t without_transaction_version(struct harness *h)
 {
     struct update_features_request body;
@@ -187,6 +230,7 @@ int main(void)
         cmocka_unit_test(settings_take_effect_at_once),
         cmocka_unit_test(threads_stay),
         cmocka_unit_test(strays),
+        cmocka_unit_test(lost_metadata_sets_nothing_aside),
         cmocka_unit_test(a_power_cut_ends_epochs),
         cmocka_unit_test(a_log_that_comes_late),
     };
