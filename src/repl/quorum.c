@@ -324,12 +324,15 @@ static void flush_done(struct io_job *job)
     }
     commit(q);
     struct meta_image *next = quorum_take_committed(q);
+    bool tells = !q->closing; /* else the subscriber is being taken down, or was */
     q->publishing = true;
     flush_start(q);
     quorum_snapshot_maybe(q);
     lock_release(&q->lock);
-    if (next)
+    if (next && tells)
         publish(q, next);
+    else if (next)
+        meta_image_unref(quorum_swap_committed(q, next));
     struct list ops;
     list_init(&ops);
     lock_take(&q->lock);

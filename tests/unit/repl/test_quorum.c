@@ -485,6 +485,61 @@ static void an_image_lives_while_it_is_published(void **state)
     stage_fini(&s);
 }
 
+static struct {
+    const struct io_ops *sound;
+    _Atomic int calls;
+    sem_t entered, go;
+} first_sync;
+
+static enum err held_then_full(struct io *io, int fd)
+{
+    if (first_sync.calls++)
+        return ERR_DISK_FULL;
+    sem_post(&first_sync.entered);
+    sem_wait(&first_sync.go);
+    return first_sync.sound->fdatasync(io, fd);
+}
+
+/* A commit that comes after a shutdown whose own flush found a full disk: its operation ends, but
+ * who was told of images takes everything down by then. */
+static void nothing_is_published_after_the_shutdown(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    first_sync.sound = s.io->ops;
+    first_sync.calls = 0;
+    sem_init(&first_sync.entered, 0, 0);
+    sem_init(&first_sync.go, 0, 0);
+    struct io_ops ops = *first_sync.sound;
+    ops.fdatasync = held_then_full;
+    s.io->ops = &ops;
+    struct arena arena;
+    arena_init(&arena);
+    struct op o = {.name = "t"};
+    submit(&s, &o, &arena, decide_topic);
+    sem_wait(&first_sync.entered);
+    quorum_shutdown(s.quorum);
+    int published_before = s.published;
+    sem_post(&first_sync.go);
+    sem_wait(&o.done);
+    while (!quorum_idle(s.quorum))
+        usleep(1000);
+    assert_int_equal(o.op.error, ERR_NONE);
+    assert_int_equal(s.published, published_before);
+    struct meta_image *image = quorum_image(s.quorum);
+    assert_non_null(meta_image_topic(image, SLICE_LIT("t")));
+    meta_image_unref(image);
+    s.io->ops = first_sync.sound;
+    stage_close(&s);
+    sem_destroy(&o.done);
+    sem_destroy(&first_sync.entered);
+    sem_destroy(&first_sync.go);
+    arena_fini(&arena);
+    stage_fini(&s);
+}
+
 static void what_comes_after_the_shutdown_is_refused(void **state)
 {
     (void)state;
@@ -720,6 +775,7 @@ int main(void)
         cmocka_unit_test(a_record_that_kafka_could_not_read_is_refused),
         cmocka_unit_test(nothing_ends_before_a_commit_is_published),
         cmocka_unit_test(an_image_lives_while_it_is_published),
+        cmocka_unit_test(nothing_is_published_after_the_shutdown),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
         cmocka_unit_test(a_folder_of_apache_kafka_is_taken_over),
         cmocka_unit_test(snapshots_replace_the_log),
