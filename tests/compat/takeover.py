@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicCollection, TopicPartition
+from confluent_kafka import (OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicCollection,
+                             TopicPartition)
 from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource,
                                    NewTopic, ResourceType, ScramCredentialInfo, ScramMechanism,
                                    UserScramCredentialUpsertion)
@@ -39,6 +40,7 @@ PROPERTIES = {
     "metadata__log__max__record__bytes__between__snapshots": 2000,
 }
 QUIET = {"log_level": 0}
+RETRIED = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
 
 
 # ---- what happens on a node ---------------------------------------------------------------------
@@ -82,8 +84,17 @@ def transactions(node):
 
 def commit(node, group, offset):
     consumer = Consumer({"bootstrap.servers": node.bootstrap, "group.id": group, **QUIET})
-    consumer.commit(offsets=[TopicPartition("plain", p, offset + p, metadata=f"note {offset}")
-                             for p in range(PARTITIONS)], asynchronous=False)
+    offsets = [TopicPartition("plain", p, offset + p, metadata=f"note {offset}")
+               for p in range(PARTITIONS)]
+    until = time.monotonic() + 60
+    while True:  # a coordinator that has just been made may not know it yet
+        try:
+            consumer.commit(offsets=offsets, asynchronous=False)
+            break
+        except KafkaException as e:
+            if e.args[0].name() not in RETRIED or time.monotonic() > until:
+                raise
+            time.sleep(0.2)
     consumer.close()
 
 

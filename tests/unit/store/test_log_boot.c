@@ -150,8 +150,7 @@ static void what_cannot_be_read_asks_for_care(void **state)
                                         "0\nA\n-1\n",
                                         "0\nA\n0\n0\n",
                                         "0\nA\n0\n\n",
-                                        "0\nABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                        "abcdefghijklmno\n0\n"};
+                                        "0\n0123456789012345678901234567890123456789\n0\n"};
     struct dirs_fixture x;
     begin(&x, *state, 1);
     assert_int_equal(start(&x, "A", -1), 0);
