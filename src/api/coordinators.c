@@ -15,6 +15,7 @@
 #include "api/request.h"
 #include "api/topic_names.h"
 #include "api/txn_duties.h"
+#include "base/deadline.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "coord/offsets.h"
@@ -146,8 +147,7 @@ static void set_timer(struct coordinator_shard *shard, int64_t wish_ms)
     }
     if (!was_set)
         shard_ref(shard);
-    int64_t deadline_ns = wish_ms > INT64_MAX / 1000000 ? INT64_MAX : wish_ms * 1000000;
-    loop_timer_set(shard->loop, &shard->timer, deadline_ns);
+    loop_timer_set(shard->loop, &shard->timer, deadline_ns_of_ms(wish_ms));
 }
 
 static void committed(struct parked *parked);

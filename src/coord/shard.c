@@ -10,6 +10,7 @@
  * Batches have the machine's base sequence, and producer id -1 but for offsets in transactions. */
 #include "coord/shard.h"
 
+#include "base/deadline.h"
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "record/builder.h"
@@ -79,7 +80,7 @@ void shard_timer_init(struct shard_timer *timer, enum shard_timer_kind kind, voi
 void shard_timer_set(struct coord_shard *shard, struct shard_timer *timer, int64_t delay_ms)
 {
     heap_remove(&shard->timers, &timer->node);
-    heap_add(&shard->timers, &timer->node, shard->event->now_ms + delay_ms);
+    heap_add(&shard->timers, &timer->node, deadline_after(shard->event->now_ms, delay_ms));
 }
 
 void shard_timer_cancel(struct coord_shard *shard, struct shard_timer *timer)

@@ -24,6 +24,8 @@ static bool take_below(struct budget *budget, int64_t size, int64_t limit)
 
 static int64_t limit_of_small(const struct budget *budget, int64_t limit)
 {
+    if (limit > INT64_MAX / 4) /* the sums would wrap */
+        return limit;
     int64_t small = limit + limit / 8 + atomic_load(&budget->extra);
     return small < 2 * limit ? small : 2 * limit;
 }

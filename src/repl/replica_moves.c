@@ -10,6 +10,7 @@
  * The state of a move is of the metadata loop; a turn's results are handed over by its `done`. */
 #include "repl/replica_moves.h"
 
+#include "base/deadline.h"
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "os/diag.h"
@@ -377,15 +378,16 @@ static void charge(struct replica_moves *moves, size_t size)
     if (moves->config.rate == INT64_MAX || !size)
         return;
     int64_t now_ns = io_mono_ns(moves->options.io);
-    int64_t pause_max_ns = moves->config.pause_ms_max * 1000000;
+    int64_t pause_max_ns = deadline_ns_of_ms(moves->config.pause_ms_max);
     int64_t pause_ns = pause_max_ns;
     if (moves->config.rate > 0 && (int64_t)size / moves->config.rate < pause_max_ns / NS_PER_S)
         pause_ns = (int64_t)((double)size * (double)NS_PER_S / (double)moves->config.rate);
     if (moves->next_ns < now_ns)
         moves->next_ns = now_ns;
-    moves->next_ns += pause_ns;
-    if (moves->next_ns > now_ns + pause_max_ns)
-        moves->next_ns = now_ns + pause_max_ns;
+    int64_t latest_ns = deadline_after(now_ns, pause_max_ns);
+    moves->next_ns = deadline_after(moves->next_ns, pause_ns);
+    if (moves->next_ns > latest_ns)
+        moves->next_ns = latest_ns;
 }
 
 static void wait_for_slot(struct replica_move *move)

@@ -165,14 +165,15 @@ void settings_log_dirs(const struct config *config, struct log_dirs_options *opt
 
 struct replica_moves_config settings_moves(const struct config *config)
 {
+    int64_t window_s =
+        config_int(config, BROKER_KEY_ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_NUM) *
+        config_int(config, BROKER_KEY_ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_SIZE_SECONDS);
     return (struct replica_moves_config){
         .threads = config_is_null(config, BROKER_KEY_NUM_REPLICA_ALTER_LOG_DIRS_THREADS)
                        ? 0
                        : int32_of(config, BROKER_KEY_NUM_REPLICA_ALTER_LOG_DIRS_THREADS),
         .rate = config_int(config, BROKER_KEY_REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND),
-        .pause_ms_max =
-            1000 * config_int(config, BROKER_KEY_ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_NUM) *
-            config_int(config, BROKER_KEY_ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_SIZE_SECONDS),
+        .pause_ms_max = window_s < INT64_MAX / 1000 ? window_s * 1000 : INT64_MAX,
     };
 }
 

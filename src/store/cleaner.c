@@ -10,11 +10,10 @@
  * or log.cleaner.threads, changes. Answers to Kafka's LogCleaner. */
 #include "store/cleaner_internal.h"
 
+#include "base/deadline.h"
 #include "base/mem.h"
 #include "os/diag.h"
 #include "store/cleaner_throttle.h"
-
-#define MS_NS INT64_C(1000000)
 
 enum { SLICE_SIZE = 4 << 20, THREADS_MAX = 64, SHARE_WAIT_MS = 1000 };
 
@@ -160,7 +159,7 @@ static bool take_share(struct task *task, const struct cleaner_config *config)
     struct cleaner *cleaner = task->cleaner;
     int64_t share = cleaner_share(config);
     lock_take(&cleaner->lock);
-    bool fits = !cleaner->dedupe_taken || cleaner->dedupe_taken + share <= config->dedupe_size;
+    bool fits = !cleaner->dedupe_taken || share <= config->dedupe_size - cleaner->dedupe_taken;
     if (fits) {
         cleaner->dedupe_taken += share;
         task->share = share;
@@ -198,7 +197,7 @@ static void run_slice(struct task *task)
         return;
     }
     if (!task->round && !take_share(task, &config)) {
-        task->wait_ns = SHARE_WAIT_MS * MS_NS;
+        task->wait_ns = deadline_ns_of_ms(SHARE_WAIT_MS);
         return;
     }
     if (!task->round)
@@ -209,7 +208,7 @@ static void run_slice(struct task *task)
     }
     bool cleaned = end_round(task);
     tidy(cleaner, io_wall_ms(io));
-    task->wait_ns = cleaned ? throttle(cleaner, bytes) : config.backoff_ms * MS_NS;
+    task->wait_ns = cleaned ? throttle(cleaner, bytes) : deadline_ns_of_ms(config.backoff_ms);
 }
 
 static void run_job(struct io_job *job)
@@ -236,7 +235,8 @@ static void job_done(struct io_job *job)
     } else if (is_surplus(task)) {
         task->resting = true;
     } else if (task->wait_ns > 0) {
-        loop_timer_set(cleaner->loop, &task->timer, io_mono_ns(cleaner->dirs->io) + task->wait_ns);
+        loop_timer_set(cleaner->loop, &task->timer,
+                       deadline_after(io_mono_ns(cleaner->dirs->io), task->wait_ns));
     } else {
         submit(task);
     }

@@ -4,6 +4,7 @@
  * unlinking is outside it. */
 #include "store/log_dirs_internal.h"
 
+#include "base/deadline.h"
 #include "base/mem.h"
 #include "os/diag.h"
 
@@ -12,7 +13,7 @@ static void add(struct log_dir *dir, struct segment *segment, const char *path, 
     struct log_deletion *deletion = mem_zalloc(sizeof *deletion);
     deletion->segment = segment ? segment_ref(segment) : NULL;
     deletion->path = path ? mem_strdup(path) : NULL;
-    deletion->due_ms = io_mono_ms(dir->dirs->io) + delay_ms;
+    deletion->due_ms = deadline_after(io_mono_ms(dir->dirs->io), delay_ms);
     lock_take(&dir->lock);
     list_push_back(&dir->deletions, &deletion->link);
     lock_release(&dir->lock);

@@ -8,6 +8,7 @@
 #include "store/log_dirs_internal.h"
 
 #include "base/crc32c.h"
+#include "base/deadline.h"
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "os/diag.h"
@@ -182,7 +183,7 @@ static bool is_due(int64_t *next_ms, int64_t now_ms, int64_t interval_ms)
 {
     if (now_ms < *next_ms)
         return false;
-    *next_ms = now_ms + interval_ms;
+    *next_ms = deadline_after(now_ms, interval_ms);
     return true;
 }
 
@@ -277,11 +278,11 @@ void log_dirs_start(struct log_dirs *dirs, struct loop *loop)
     dirs->loop = loop;
     for (int i = 0; i < dirs->folder_count; i++) {
         struct log_dir *dir = dirs->dirs[i];
-        dir->next_recovery_ms = now_ms + options->initial_delay_ms;
-        dir->next_start_ms = now_ms + options->initial_delay_ms;
-        dir->next_retention_ms = now_ms + options->initial_delay_ms;
-        dir->next_watermark_ms = now_ms + options->watermark_checkpoint_ms;
-        dir->next_expiry_ms = now_ms + options->producer_expiry_check_ms;
+        dir->next_recovery_ms = deadline_after(now_ms, options->initial_delay_ms);
+        dir->next_start_ms = deadline_after(now_ms, options->initial_delay_ms);
+        dir->next_retention_ms = deadline_after(now_ms, options->initial_delay_ms);
+        dir->next_watermark_ms = deadline_after(now_ms, options->watermark_checkpoint_ms);
+        dir->next_expiry_ms = deadline_after(now_ms, options->producer_expiry_check_ms);
     }
     dirs->timer.expired = tick;
     dirs->start_task.run = start;

@@ -128,6 +128,11 @@ static void test_pause(void **state)
     wait_ms(t, 10000);
     assert_int_equal(t->batch_count, before); /* nothing to do, nothing written */
     trace_free(t);
+    config.retention_check_ms = INT64_MAX; /* Kafka's largest: never */
+    t = trace_new_with(&config);
+    trace_activate(t);
+    assert_int_equal(t->deadline_ms, INT64_MAX);
+    trace_free(t);
 }
 
 int main(void)

@@ -66,10 +66,23 @@ static void no_limit(void **state)
     assert_int_equal(atomic_load(&b.used), 1 << 30);
 }
 
+static void the_largest_limit(void **state)
+{
+    (void)state;
+    struct budget b;
+    int one;
+    budget_init(&b, INT64_MAX);
+    budget_frame_held(&b);
+    assert_true(budget_take(&b, 1 << 30, false, &one));
+    assert_true(budget_take(&b, 100, true, &one));
+    assert_false(budget_is_tight(&b));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(limits_and_reserve),
                                        cmocka_unit_test(one_may_go_beyond_when_nothing_is_held),
-                                       cmocka_unit_test(extra_memory), cmocka_unit_test(no_limit)};
+                                       cmocka_unit_test(extra_memory), cmocka_unit_test(no_limit),
+                                       cmocka_unit_test(the_largest_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

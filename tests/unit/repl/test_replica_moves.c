@@ -59,9 +59,10 @@ static void configure(struct mover *m)
     replica_moves_configure(m->moves, &m->config);
 }
 
-static void set_rate(struct mover *m, int64_t rate)
+static void set_rate(struct mover *m, int64_t rate, int64_t pause_ms_max)
 {
-    m->config = (struct replica_moves_config){.threads = 1, .rate = rate, .pause_ms_max = 60000};
+    m->config = (struct replica_moves_config){
+        .threads = 1, .rate = rate, .pause_ms_max = pause_ms_max};
     on_loop(m, configure);
 }
 
@@ -72,7 +73,7 @@ static void start(struct mover *m, void **state)
     struct replica_moves_options options = {
         .io = m->f.x.f->io, .loop = m->f.x.loop, .dirs = m->f.x.dirs, .busy_count = &m->busy};
     m->moves = replica_moves_new(&options);
-    set_rate(m, INT64_MAX);
+    set_rate(m, INT64_MAX, 60000);
 }
 
 static void stop(struct mover *m)
@@ -126,7 +127,7 @@ static void cancelled_by_the_folder_where_it_is(void **state)
 {
     struct mover m;
     start(&m, state);
-    set_rate(&m, 1);
+    set_rate(&m, 1, INT64_MAX);
     for (int i = 0; i < 5; i++)
         assert_int_equal(moves_append(&m.f, i, 1, 50000), ERR_NONE);
     struct partition_future future;
@@ -142,7 +143,7 @@ static void cancelled_by_the_folder_where_it_is(void **state)
         usleep(1000);
     assert_int_equal(log_dirs_log_count(m.f.x.dirs), 1);
     assert_int_equal(move_to(&m, 1), ERR_NONE);
-    set_rate(&m, INT64_MAX);
+    set_rate(&m, INT64_MAX, 60000);
     await_dir(&m, 1);
     end(&m);
 }
@@ -156,7 +157,7 @@ static void forgotten_with_its_partition(void **state)
 {
     struct mover m;
     start(&m, state);
-    set_rate(&m, 1);
+    set_rate(&m, 1, 60000);
     assert_int_equal(moves_append(&m.f, 0, 1, 50000), ERR_NONE);
     assert_int_equal(moves_append(&m.f, 1, 1, 50000), ERR_NONE);
     assert_int_equal(move_to(&m, 1), ERR_NONE);

@@ -64,6 +64,19 @@ static void limits_for_one_address(void **state)
     io_linux_free(io);
 }
 
+static void the_longest_windows(void **state)
+{
+    (void)state;
+    struct config *config = node_config("alter.log.dirs.replication.quota.window.num=2147483647\n"
+                                        "alter.log.dirs.replication.quota.window.size.seconds="
+                                        "2147483647\n");
+    assert_int_equal(settings_moves(config).pause_ms_max, INT64_MAX);
+    config_unref(config);
+    config = node_config("");
+    assert_int_equal(settings_moves(config).pause_ms_max, 11000);
+    config_unref(config);
+}
+
 /* Kafka's defaults where the file is silent. */
 static void defaults(void **state)
 {
@@ -126,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_shared_out),
         cmocka_unit_test(limits_for_one_address),
+        cmocka_unit_test(the_longest_windows),
         cmocka_unit_test(defaults),
         cmocka_unit_test(the_file_wins),
     };

@@ -191,6 +191,29 @@ static void settings_change_at_run_time(void **state)
     dirs_end(&x);
 }
 
+/* Kafka's largest log.cleaner.backoff.ms: one look, and no second one. */
+static void the_longest_backoff_is_never(void **state)
+{
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    cleaner_prepare(&x, f, 1);
+    x.options.cleaner.threads = 1;
+    x.options.cleaner.backoff_ms = INT64_MAX;
+    start(&x);
+    usleep(50000); /* it has looked */
+    struct log *log = dirs_create(&x, "t", 0);
+    struct lock lock;
+    lock_init(&lock, LOCK_PARTITION);
+    fill(log, 3);
+    log_attach(log, &lock);
+    usleep(100000);
+    assert_int_equal(first_dirty(log, &lock), -1);
+    log_detach(log);
+    dirs_stop(&x);
+    lock_fini(&lock);
+    dirs_end(&x);
+}
+
 /* A task that waited for its next look when it became one too many does not look. */
 static void a_task_too_many_begins_no_round(void **state)
 {
@@ -271,6 +294,7 @@ int main(void)
         STORE_TEST(a_stop_ends_rounds_under_way),
         STORE_TEST(more_threads_take_no_more_memory),
         STORE_TEST(settings_change_at_run_time),
+        STORE_TEST(the_longest_backoff_is_never),
         STORE_TEST(a_task_too_many_begins_no_round),
         STORE_TEST(compacted_logs_have_a_retention),
         STORE_TEST(it_can_be_switched_off),

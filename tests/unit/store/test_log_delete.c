@@ -32,6 +32,24 @@ static void waits_for_its_delay(void **state)
     dirs_end(&x);
 }
 
+static void the_longest_delay_is_never(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 1);
+    dirs_open(&x);
+    struct log *log = dirs_create(&x, "t", 0);
+    struct log_config config = *log_config_of(log);
+    config.retention_ms = 10;
+    config.file_delete_delay_ms = INT64_MAX;
+    log_set_config(log, &config);
+    dirs_append(&x, log, 1);
+    assert_int_equal(log_apply_retention(log, 1 << 20), 1);
+    snprintf(x.f->path, sizeof x.f->path, "%s", log_path(log));
+    log_dir_run_deletions(log_dir_of(log), INT64_MAX - 1);
+    assert_true(store_file_size(x.f, "00000000000000000000.log.deleted") > 0);
+    dirs_end(&x);
+}
+
 static void folders_go_whole(void **state)
 {
     struct dirs_fixture x;
@@ -89,6 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(waits_for_its_delay),
+        STORE_TEST(the_longest_delay_is_never),
         STORE_TEST(folders_go_whole),
         STORE_TEST(a_restart_goes_on_with_it),
     };

@@ -1,4 +1,4 @@
-#include "store/log_dirs.h"
+#include "store/log_dirs_internal.h"
 
 #include "dirs_fixture.h"
 #include "store_fixture.h"
@@ -48,6 +48,23 @@ static void run_by_themselves(void **state)
     lock_fini(&lock);
     dirs_stop(&x);
     assert_string_equal(dirs_text(&x, "recovery-point-offset-checkpoint"), "0\n1\nt 0 5\n");
+    dirs_end(&x);
+}
+
+static void the_longest_pauses_are_never(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 1);
+    x.options.initial_delay_ms = INT64_MAX;
+    x.options.watermark_checkpoint_ms = INT64_MAX;
+    dirs_open(&x);
+    log_dirs_start(x.dirs, x.loop);
+    const struct log_dir *dir = log_dirs_at(x.dirs, 0);
+    assert_int_equal(dir->next_retention_ms, INT64_MAX);
+    assert_int_equal(dir->next_recovery_ms, INT64_MAX);
+    assert_int_equal(dir->next_start_ms, INT64_MAX);
+    assert_int_equal(dir->next_watermark_ms, INT64_MAX);
+    dirs_stop(&x);
     dirs_end(&x);
 }
 
@@ -151,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(checkpoints_tell_where_logs_stand),
         STORE_TEST(run_by_themselves),
+        STORE_TEST(the_longest_pauses_are_never),
         STORE_TEST(a_checkpoint_misses_no_log_while_others_go),
         STORE_TEST(checkpoints_of_two_writers),
     };
