@@ -21,17 +21,6 @@
 /* ---- beginning and end ------------------------------------------------------------------------
  */
 
-static uint32_t file_size(const struct segment *segment, enum segment_file kind)
-{
-    const struct index *index = kind == SEGMENT_INDEX ? &segment->offsets : &segment->times;
-    if (segment->indexed)
-        return index_count(index) * index->entry_size;
-    char path[SEGMENT_PATH_MAX];
-    struct io_stat stat;
-    segment_path(segment, kind, path);
-    return io_stat(segment_io(segment), path, &stat) ? 0 : (uint32_t)stat.size;
-}
-
 static void take_segments(struct cleaner_round *r, struct log *log)
 {
     uint32_t count = 0;
@@ -43,9 +32,7 @@ static void take_segments(struct cleaner_round *r, struct log *log)
     for (uint32_t i = 0; i < count; i++) {
         struct segment *segment = log->segments[i];
         r->segments[i] = segment_ref(segment);
-        r->parts[i] =
-            (struct cleaner_part){segment->base, segment->size, file_size(segment, SEGMENT_INDEX),
-                                  file_size(segment, SEGMENT_TIME_INDEX)};
+        r->parts[i] = (struct cleaner_part){.base = segment->base, .size = segment->size};
     }
 }
 
@@ -410,6 +397,34 @@ static void take_lasts(struct cleaner_round *r, const struct log *log)
     r->filter.last_count = count;
 }
 
+static uint32_t index_size(const struct segment *segment, enum segment_file kind)
+{
+    const struct index *index = kind == SEGMENT_INDEX ? &segment->offsets : &segment->times;
+    if (segment->indexed)
+        return index_count(index) * index->entry_size;
+    char path[SEGMENT_PATH_MAX];
+    struct io_stat stat;
+    segment_path(segment, kind, path);
+    return io_stat(segment_io(segment), path, &stat) ? 0 : (uint32_t)stat.size;
+}
+
+/* Looks at the files of no more segments than a group may have: the log's lock is held. */
+static uint32_t next_group(struct cleaner_round *r)
+{
+    struct cleaner_group_limits limits = {r->config.segment_size_max, r->config.index_size_max,
+                                          r->dirt.offset_end};
+    struct cleaner_part *parts = r->parts + r->group_from;
+    uint32_t count = r->count - r->group_from;
+    int64_t size = 0;
+    for (uint32_t i = 0; i < count && i < CLEANER_GROUP_MAX && size <= limits.size_max; i++) {
+        const struct segment *segment = r->segments[r->group_from + i];
+        parts[i].index_size = index_size(segment, SEGMENT_INDEX);
+        parts[i].time_index_size = index_size(segment, SEGMENT_TIME_INDEX);
+        size += parts[i].size;
+    }
+    return cleaner_group_next(parts, count, &limits);
+}
+
 static void step_group(struct cleaner_round *r)
 {
     r->group_from += r->group_count;
@@ -418,16 +433,13 @@ static void step_group(struct cleaner_round *r)
         r->stage = CLEANER_END;
         return;
     }
-    struct cleaner_group_limits limits = {r->config.segment_size_max, r->config.index_size_max,
-                                          r->dirt.offset_end};
-    r->group_count =
-        cleaner_group_next(r->parts + r->group_from, r->count - r->group_from, &limits);
     log_dir_poll_space(r->dir);
     r->reserve = log_dir_reserve(r->dir);
     struct lock *lock;
     struct log *log = cleaner_round_enter(r, &lock);
     if (!log)
         return;
+    r->group_count = next_group(r);
     take_lasts(r, log);
     r->filter.indexed_count = 0;
     enum err err = cleaner_output_open(&r->output, log, r->segments[r->group_from]->base);

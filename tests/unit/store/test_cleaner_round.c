@@ -1,6 +1,7 @@
 #include "store/cleaner_internal.h"
 
 #include "cleaner_fixture.h"
+#include "faulty_io.h"
 
 enum { NOW = 1000000 };
 
@@ -147,6 +148,46 @@ static void undecided_transactions_are_left(void **state)
     assert_int_equal(aborted[0].producer_id, 7);
     log_range_release(&read.range);
     arena_fini(&arena);
+    dirs_end(&x);
+}
+
+/* After a start the sizes of indexes are those of files: not all are asked for under one lock. */
+static void few_files_are_looked_at_under_the_lock(void **state)
+{
+    enum { SEGMENTS = 4 * CLEANER_GROUP_MAX };
+    struct store_fixture *f = *state;
+    struct dirs_fixture x;
+    cleaner_begin(&x, f, 1);
+    struct log *log = dirs_create(&x, "t", 0);
+    for (int i = 0; i < SEGMENTS; i++) {
+        keyed(log, "a=1", 1000 + i);
+        assert_int_equal(log_roll(log), ERR_NONE);
+    }
+    dirs_stop(&x);
+    struct faulty counting;
+    faulty_init(&counting, f->io, FAULT_STAT, ERR_IO);
+    x.options.io = &counting.io;
+    dirs_open(&x);
+    struct cleaner_config config;
+    cleaner_config_init(&config);
+    log = log_dirs_get(x.dirs, SLICE_LIT("t"), 0);
+    log_set_high_watermark(log, log_end(log));
+    counting.calls = 0;
+    struct cleaner_round *round = cleaner_pick(x.dirs, &config, NOW);
+    assert_non_null(round);
+    assert_true(counting.calls < 8);
+    uint64_t bytes;
+    while (round->stage != CLEANER_GROUP)
+        assert_true(cleaner_round_step(round, UINT32_MAX, &bytes));
+    counting.calls = 0;
+    assert_true(cleaner_round_step(round, UINT32_MAX, &bytes));
+    assert_int_equal(round->group_count, CLEANER_GROUP_MAX);
+    assert_true(counting.calls <= 2 * CLEANER_GROUP_MAX + 8);
+    while (cleaner_round_step(round, UINT32_MAX, &bytes))
+        ;
+    assert_true(cleaner_round_free(round));
+    assert_true(log_segment_count(log) < 8);
+    dirs_stop(&x);
     dirs_end(&x);
 }
 
@@ -379,6 +420,7 @@ int main(void)
         STORE_TEST(a_damaged_transaction_index_is_made_again),
         STORE_TEST(a_full_disk_postpones),
         STORE_TEST(no_memory_postpones),
+        STORE_TEST(few_files_are_looked_at_under_the_lock),
         STORE_TEST(large_batches),
         STORE_TEST(the_end_of_a_log_is_kept),
     };
