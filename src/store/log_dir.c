@@ -57,20 +57,26 @@ static void tell_failed(struct loop_task *task)
     dir->dirs->options.failed(dir->dirs->options.failed_context, dir);
 }
 
-void log_dir_fail(struct log_dir *dir, const char *what)
+/* `err` is what the last call that failed gave, for its text. */
+static void go_offline(struct log_dir *dir, enum err err, const char *what)
 {
     if (!__atomic_exchange_n(&dir->online, 0, __ATOMIC_ACQ_REL))
         return;
     diag(DIAG_STORE, DIAG_ERROR,
          "log folder %s goes offline (%s: %s): its partitions are not served until the disk is "
          "mended and the node started again",
-         dir->path, what, io_error_text(dir->dirs->io, ERR_IO));
+         dir->path, what, io_error_text(dir->dirs->io, err));
     if (!dir->dirs->options.failed || __atomic_exchange_n(&dir->failed_told, 1, __ATOMIC_ACQ_REL))
         return;
     dir->failed_task.run = tell_failed;
     __atomic_store_n(&dir->failed_waits, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&dir->dirs->telling, __ATOMIC_SEQ_CST))
         log_dir_tell(dir);
+}
+
+void log_dir_fail(struct log_dir *dir, const char *what)
+{
+    go_offline(dir, ERR_IO, what);
 }
 
 void log_dir_tell(struct log_dir *dir)
@@ -84,6 +90,14 @@ enum err log_dir_check(struct log_dir *dir, enum err err, const char *what)
     if (err == ERR_IO)
         log_dir_fail(dir, what);
     return err;
+}
+
+enum err log_dir_check_there(struct log_dir *dir, enum err err, const char *what)
+{
+    if (err != ERR_NOT_FOUND)
+        return log_dir_check(dir, err, what);
+    go_offline(dir, err, what);
+    return ERR_IO;
 }
 
 /* ---- space ------------------------------------------------------------------------------------

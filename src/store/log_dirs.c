@@ -169,7 +169,7 @@ static enum err write_missing_meta(struct log_dirs *dirs, const bool *written, i
         memcpy(meta.cluster_id, id.data, id.size);
         enum err err = log_meta_write(dirs->io, dir->path, &meta);
         if (err && err != ERR_DISK_FULL)
-            log_dir_check(dir, ERR_IO, "write meta.properties");
+            log_dir_check_there(dir, err == ERR_NOT_FOUND ? err : ERR_IO, "write meta.properties");
     }
     return ERR_NONE;
 }

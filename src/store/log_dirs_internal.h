@@ -110,7 +110,10 @@ enum err log_dir_open_new(struct log_dir *dir, const struct log_open_options *op
 void log_dir_mark_future(struct log *log);
 /* Posts that the folder failed, if it did and that was not told. Any thread. */
 void log_dir_tell(struct log_dir *dir);
+/* Fails the folder when `err` is an I/O error; gives `err` back. Any thread. */
 enum err log_dir_check(struct log_dir *dir, enum err err, const char *what);
+/* The same; that something is no longer there (ERR_NOT_FOUND) is an I/O error, too. */
+enum err log_dir_check_there(struct log_dir *dir, enum err err, const char *what);
 
 /* log_dir.c: bytes that the cleaner must leave free, as of the last poll: the reserve below which
  * clients are refused, or, when they are already, that of the coordinators. It gives back more than

@@ -153,8 +153,7 @@ enum err log_dir_write_checkpoints(struct log_dir *dir, bool recovery, bool star
     if (!err && recovery)
         log_walk_all(dir, note_saved, NULL);
     lock_release(&dir->checkpoint_lock);
-    /* A folder that is no longer there has failed as well. */
-    return log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "write checkpoint");
+    return log_dir_check_there(dir, err, "write checkpoint");
 }
 
 /* ---- the job of a folder ----------------------------------------------------------------------

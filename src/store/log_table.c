@@ -175,8 +175,7 @@ enum err log_dir_open_new(struct log_dir *dir, const struct log_open_options *op
     log_free(log);
     if (!was_there)
         remove_begun(dir, options->path);
-    /* A folder that is no longer there has failed as well. */
-    log_dir_check(dir, err == ERR_NOT_FOUND ? ERR_IO : err, "create partition");
+    log_dir_check_there(dir, err, "create partition");
     return err;
 }
 

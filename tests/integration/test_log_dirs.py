@@ -310,6 +310,8 @@ def offline():
             p for p, letter in spread.items() if letter == "b"))
         check("a folder that is gone goes offline",
               f.wait(lambda: folder_errors(f).get("b") == 56), folder_errors(f))
+        check("the log says why", "(write checkpoint: No such file or directory)" in f.node.log(),
+              f.node.log()[-2000:])
         offline_checks(f, "running", spread, 56, 56)
         f.node.stop()
         with open(f.paths[1], "w", encoding="ascii") as out:

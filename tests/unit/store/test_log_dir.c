@@ -3,6 +3,8 @@
 #include "dirs_fixture.h"
 #include "store_fixture.h"
 
+#include "os/diag.h"
+
 static void names_are_told_apart(void **state)
 {
     (void)state;
@@ -86,12 +88,38 @@ static void a_failed_folder_is_told_once(void **state)
     dirs_end(&x);
 }
 
+static void keep_line(void *context, struct slice line)
+{
+    snprintf(context, 512, "%.*s", (int)line.size, (const char *)line.data);
+}
+
+/* What is said of it is what happened, not what an earlier error was. */
+static void a_folder_that_is_gone(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 1);
+    dirs_open(&x);
+    struct log *log = dirs_create(&x, "t", 0);
+    dirs_append(&x, log, 1);
+    char away[300], line[512] = "";
+    snprintf(away, sizeof away, "%s.away", x.paths[0]);
+    assert_int_equal(io_rename(x.f->io, x.paths[0], away), ERR_NONE);
+    diag_init(x.f->io, keep_line, line);
+    log_dirs_run_now(x.dirs, 0);
+    diag_init(NULL, NULL, NULL);
+    assert_false(log_dir_online(log_dirs_at(x.dirs, 0)));
+    assert_non_null(strstr(line, "(write checkpoint: No such file or directory)"));
+    assert_int_equal(io_rename(x.f->io, away, x.paths[0]), ERR_NONE);
+    dirs_end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(names_are_told_apart),
         STORE_TEST(reserves_refuse_by_origin),
         STORE_TEST(a_failed_folder_is_told_once),
+        STORE_TEST(a_folder_that_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
