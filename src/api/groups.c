@@ -150,11 +150,13 @@ static void list_groups(struct request *request)
     struct list_groups_response *response = request_response(request);
     struct coordinators *coordinators = request->context->groups;
     int32_t count = coordinators_partition_count(coordinators);
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < count && !response->error_code; i++) {
         struct coordinator_call call;
         enum err err = coordinators_enter_at(coordinators, i, request, &call);
-        if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS)
+        if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS) {
             response->error_code = err_to_wire(err);
+            response->groups_count = 0;
+        }
         if (err)
             continue;
         coord_groups_list(call.shard, &call.event, request->body, &request->arena, response);

@@ -141,18 +141,29 @@ static int32_t list_group(const struct coord_shard *shard, const struct group *g
     return 1;
 }
 
+/* Items that an array of `count` of them has room for; a list that one shard after the other adds
+ * to is copied seldom. */
+static int32_t list_room(int32_t count)
+{
+    int32_t room = count > 0 ? 16 : 0;
+    while (room < count && room <= INT32_MAX / 2)
+        room *= 2;
+    return room > count ? room : count;
+}
+
 void coord_groups_list(const struct coord_shard *shard, const struct coord_event *event,
                        const struct list_groups_request *request, struct arena *arena,
                        struct list_groups_response *response)
 {
     (void)event;
     enum err err = coord_shard_state(shard);
-    if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS)
+    if (err == ERR_COORDINATOR_LOAD_IN_PROGRESS) {
         response->error_code = err_to_wire(err);
+        response->groups_count = 0;
+    }
     if (err)
         return;
     /* Room for all: what the earlier shards gave, and at most every group of this one. */
-    struct list_groups_response grown;
     int32_t before = response->groups_count > 0 ? response->groups_count : 0;
     size_t most = map_count(&shard_groups(shard)->groups);
     LIST_FOREACH(node, &shard_groups(shard)->ghosts)
@@ -161,10 +172,13 @@ void coord_groups_list(const struct coord_shard *shard, const struct coord_event
     }
     if (most == 0)
         return;
-    struct list_groups_response_listed_group *items =
-        list_groups_response_groups_new(arena, &grown, before + (int32_t)most);
-    if (before > 0)
-        memcpy(items, response->groups, (size_t)before * sizeof *items);
+    struct list_groups_response_listed_group *items = response->groups;
+    if (before + (int32_t)most > list_room(before)) {
+        struct list_groups_response grown;
+        items = list_groups_response_groups_new(arena, &grown, list_room(before + (int32_t)most));
+        if (before > 0)
+            memcpy(items, response->groups, (size_t)before * sizeof *items);
+    }
     int32_t count = before;
     for (size_t i = 0; i < map_count(&shard_groups(shard)->groups); i++)
         count += list_group(shard, map_at(&shard_groups(shard)->groups, i), request, arena,

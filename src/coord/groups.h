@@ -49,7 +49,7 @@ void coord_groups_describe(const struct coord_shard *shard, const struct coord_e
 
 /* Appends the shard's groups that match to response->groups (grown in `arena`); start with a
  * response from wire_init and call it for every shard of this node. A shard that loads sets
- * response->error_code, one that is unloaded adds nothing. */
+ * response->error_code and empties the list, as in Kafka; one that is unloaded adds nothing. */
 void coord_groups_list(const struct coord_shard *shard, const struct coord_event *event,
                        const struct list_groups_request *request, struct arena *arena,
                        struct list_groups_response *response);

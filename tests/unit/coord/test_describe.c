@@ -85,12 +85,47 @@ static void test_not_serving(void **state)
     trace_free(t);
 }
 
+/* What one shard after the other adds to; one that loads takes it all back. */
+static void test_list_of_several_shards(void **state)
+{
+    enum { GROUPS = 12 };
+    (void)state;
+    static char names[GROUPS][8];
+    struct trace *t = trace_new();
+    for (int i = 0; i < GROUPS; i++) {
+        snprintf(names[i], sizeof names[i], "g%d", i);
+        trace_client(t, "s")->group = names[i];
+        commit_offset(t, "s", "t", 0, 1);
+    }
+    struct list_groups_request r;
+    struct list_groups_response response;
+    wire_init(&wire_list_groups_request, &r);
+    wire_init(&wire_list_groups_response, &response);
+    const struct list_groups_response_listed_group *items[8];
+    for (int shard = 0; shard < 8; shard++) {
+        coord_groups_list(t->shard, &t->event, &r, &t->arena, &response);
+        assert_int_equal(response.groups_count, (shard + 1) * GROUPS);
+        items[shard] = response.groups;
+    }
+    for (int i = 0; i < response.groups_count; i++)
+        assert_slice_eq(response.groups[i].group_id, names[i % GROUPS]);
+    assert_ptr_equal(items[3], items[4]); /* room was left */
+    struct coord_config config;
+    coord_config_init(&config);
+    struct trace *loading = trace_new_with(&config);
+    coord_groups_list(loading->shard, &loading->event, &r, &t->arena, &response);
+    assert_int_equal(response.error_code, err_to_wire(ERR_COORDINATOR_LOAD_IN_PROGRESS));
+    assert_int_equal(response.groups_count, 0);
+    trace_free(loading);
+    trace_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_absent),         cmocka_unit_test(test_states),
         cmocka_unit_test(test_member_details), cmocka_unit_test(test_list_filters),
-        cmocka_unit_test(test_not_serving),
+        cmocka_unit_test(test_not_serving),    cmocka_unit_test(test_list_of_several_shards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
