@@ -80,7 +80,8 @@ static void drop_repeated(struct request *request, struct delete_records_request
             if (!(*named_count(&named, topic->name, NULL, topic->partitions[i].partition_index))++)
                 topic->partitions[--kept] = topic->partitions[i];
         }
-        topic->partitions += kept;
+        if (kept) /* an empty array is NULL */
+            topic->partitions += kept;
         topic->partitions_count -= kept;
     }
     named_fini(&named);
