@@ -157,12 +157,12 @@ static void wake_run(struct loop_task *task)
 /* ---- limits -----------------------------------------------------------------------------------
  */
 
-static int32_t host_limit(const struct net_config *config, const char *host)
+static int32_t host_limit(const struct net *net, const char *host)
 {
-    for (size_t i = 0; i < config->ip_limit_count; i++)
-        if (strcmp(config->ip_limits[i].host, host) == 0)
-            return config->ip_limits[i].connections_max;
-    return config->connections_per_ip_max;
+    for (size_t i = 0; i < net->ip_limit_count; i++)
+        if (strcmp(net->ip_limits[i].host, host) == 0)
+            return net->ip_limits[i].connections_max;
+    return net->config.connections_per_ip_max;
 }
 
 bool net_has_room(struct net *net)
@@ -181,7 +181,7 @@ enum net_admission net_admit(struct net *net, const char *text)
     int32_t now = host ? host->connections : 0;
     if (net->connections >= net->config.connections_max) {
         result = NET_FULL;
-    } else if (now >= host_limit(&net->config, text)) {
+    } else if (now >= host_limit(net, text)) {
         result = NET_REFUSE;
     } else {
         if (!host) {
@@ -229,15 +229,8 @@ struct net_loop *net_pick_loop(struct net *net)
 
 static void config_store(struct net *net, const struct net_config *config)
 {
-    struct net_ip_limit *limits = NULL;
-    if (config->ip_limit_count > 0) {
-        limits = mem_array(config->ip_limit_count, sizeof *limits);
-        memcpy(limits, config->ip_limits, config->ip_limit_count * sizeof *limits);
-    }
     lock_take(&net->lock);
-    mem_free((void *)(uintptr_t)net->config.ip_limits);
     net->config = *config;
-    net->config.ip_limits = limits;
     lock_release(&net->lock);
     atomic_store(&net->request_size_max, config->request_size_max);
     atomic_store(&net->small_frame_size, config->small_frame_size);
@@ -318,6 +311,19 @@ void net_configure(struct net *net, const struct net_config *config)
         loop_post(net->loops[0].loop, &net->accept_task);
 }
 
+void net_limit_ips(struct net *net, const struct net_ip_limit *limits, size_t count)
+{
+    struct net_ip_limit *copy = mem_array(count, sizeof *copy);
+    if (count)
+        memcpy(copy, limits, count * sizeof *copy);
+    lock_take(&net->lock);
+    struct net_ip_limit *before = net->ip_limits;
+    net->ip_limits = copy;
+    net->ip_limit_count = count;
+    lock_release(&net->lock);
+    mem_free(before);
+}
+
 void net_stop(struct net *net, void (*done)(void *context), void *context)
 {
     ENSURE(!atomic_exchange(&net->stopping, true));
@@ -346,7 +352,7 @@ void net_free(struct net *net)
         chunk_pool_fini(&net->loops[i].pool);
     }
     map_fini(&net->hosts);
-    mem_free((void *)(uintptr_t)net->config.ip_limits);
+    mem_free(net->ip_limits);
     lock_fini(&net->lock);
     mem_free(net);
 }

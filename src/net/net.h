@@ -19,12 +19,10 @@ struct net_ip_limit {
 };
 
 struct net_config {
-    int32_t request_size_max;             /* socket.request.max.bytes */
-    int32_t connections_max;              /* max.connections */
-    int32_t connections_per_ip_max;       /* max.connections.per.ip */
-    const struct net_ip_limit *ip_limits; /* copied */
-    size_t ip_limit_count;
-    int64_t idle_max_ms; /* connections.max.idle.ms; < 0 = never */
+    int32_t request_size_max;       /* socket.request.max.bytes */
+    int32_t connections_max;        /* max.connections */
+    int32_t connections_per_ip_max; /* max.connections.per.ip */
+    int64_t idle_max_ms;            /* connections.max.idle.ms; < 0 = never */
     /* queued.max.request.bytes: memory of all frames that are being read or handled, and of what
      * net_memory_take adds (large decoded requests and answers). <= 0 = no limit; the server gives
      * a part of the memory budget instead. */
@@ -81,6 +79,9 @@ struct net *net_new(struct io *io, const struct net_config *config, struct loop 
 /* Dynamic change of the limits (max.connections*, ...); for connections and frames to come. Any
  * thread. */
 void net_configure(struct net *net, const struct net_config *config);
+/* Instead of connections_per_ip_max for these addresses; copied, in place of those set before. Any
+ * thread. */
+void net_limit_ips(struct net *net, const struct net_ip_limit *limits, size_t count);
 /* Closes all listeners and connections. `done` runs on the first loop once on_close was called for
  * every connection. Any thread; once. */
 void net_stop(struct net *net, void (*done)(void *context), void *context);

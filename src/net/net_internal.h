@@ -36,6 +36,8 @@ struct net {
 
     struct lock lock; /* LOCK_TABLE: limits and what they count */
     struct net_config config;
+    struct net_ip_limit *ip_limits;
+    size_t ip_limit_count;
     struct map hosts; /* struct host by text */
     int64_t connections;
 

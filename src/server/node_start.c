@@ -109,10 +109,11 @@ static enum err bind_all(struct node *node, char **ret_text)
     struct net_handler handler = {
         .on_frame = on_frame, .on_close = on_close, .on_peer_closed = on_peer_closed};
     struct net_config net = settings_net(node->static_config, node->memory, &node->files);
-    struct net_ip_limit *limits =
-        settings_ip_limits(node->options.io, node->static_config, &net.ip_limit_count);
-    net.ip_limits = limits;
     node->net = net_new(node->options.io, &net, node->loops, node->loop_count, &handler, node);
+    size_t limit_count;
+    struct net_ip_limit *limits =
+        settings_ip_limits(node->options.io, node->static_config, &limit_count);
+    net_limit_ips(node->net, limits, limit_count);
     mem_free(limits);
     const struct listener_list *list = config_listeners(node->static_config);
     enum err err = ERR_NONE;

@@ -81,6 +81,19 @@ static void tell_threads(const struct config *before, const struct config *confi
     }
 }
 
+/* Names are resolved, which may take long: only when the setting changed, as in Kafka. */
+static void publish_ip_limits(struct publisher *publisher, const struct config *before,
+                              const struct config *config)
+{
+    enum broker_key key = BROKER_KEY_MAX_CONNECTIONS_PER_IP_OVERRIDES;
+    if (slice_eq(config_string(before, key), config_string(config, key)))
+        return;
+    size_t count;
+    struct net_ip_limit *limits = settings_ip_limits(publisher->context->io, config, &count);
+    net_limit_ips(publisher->net, limits, count);
+    mem_free(limits);
+}
+
 /* True when it changed. */
 static bool publish_config(struct publisher *publisher, const struct meta_image *old,
                            const struct meta_image *new)
@@ -93,10 +106,8 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     context->config = config;
     tell_threads(before, config);
     struct net_config net = settings_net(config, publisher->memory, &publisher->files);
-    struct net_ip_limit *limits = settings_ip_limits(context->io, config, &net.ip_limit_count);
-    net.ip_limits = limits;
     net_configure(publisher->net, &net);
-    mem_free(limits);
+    publish_ip_limits(publisher, before, config);
     struct cleaner_config cleaner = settings_cleaner(config);
     log_dirs_configure_cleaner(context->log_dirs, &cleaner);
     struct replica_moves_config moves = settings_moves(config);

@@ -23,7 +23,7 @@ struct settings_files settings_files(int64_t limit, int loop_count, int folder_c
 /* `memory` is the node's budget: half of it is for requests and answers under way. */
 struct net_config settings_net(const struct config *config, int64_t memory,
                                const struct settings_files *files);
-/* The limits of max.connections.per.ip.overrides, for settings_net; mem_free them. A host name is
+/* The limits of max.connections.per.ip.overrides, for net_limit_ips; mem_free them. A host name is
  * resolved, which may block; one without an address is told and left out. */
 struct net_ip_limit *settings_ip_limits(struct io *io, const struct config *config,
                                         size_t *ret_count);

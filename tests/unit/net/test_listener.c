@@ -41,14 +41,13 @@ static const struct net_ip_limit overrides[] = {{"10.1.1.1", 100}, {"127.0.0.1",
 static void limit_per_ip(struct net_config *config)
 {
     config->connections_per_ip_max = 5;
-    config->ip_limits = overrides;
-    config->ip_limit_count = 2;
 }
 
 static void too_many_of_one_address_are_closed(void **state)
 {
     (void)state;
     struct net_fixture *f = net_start(limit_per_ip);
+    net_limit_ips(f->net, overrides, 2);
     int a = client_open(f);
     put_frame(a, 'e', 3);
     expect_echo(a, 'e', 3);

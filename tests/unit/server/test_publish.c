@@ -74,6 +74,38 @@ static void threads_stay(void **state)
     diag_init(NULL, NULL, NULL);
 }
 
+static enum err (*resolve)(struct io *io, const char *host, uint16_t port,
+                           struct io_address *ret_address);
+static atomic_int resolved;
+
+static enum err count_resolve(struct io *io, const char *host, uint16_t port,
+                              struct io_address *ret_address)
+{
+    if (strcmp(host, "10.0.0.1") == 0 || strcmp(host, "10.0.0.2") == 0)
+        atomic_fetch_add(&resolved, 1);
+    return resolve(io, host, port, ret_address);
+}
+
+/* To ask for an address may take long: a change of other settings does not. */
+static void hosts_are_resolved_when_they_change(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    struct io_ops ops = *h.io->ops;
+    resolve = ops.resolve;
+    ops.resolve = count_resolve;
+    h.io->ops = &ops;
+    harness_open(&h, "max.connections.per.ip.overrides=10.0.0.1:5\n");
+    assert_int_equal(atomic_load(&resolved), 1);
+    assert_int_equal(alter(&h, 4, "", "log.retention.ms", "40000"), 0);
+    assert_int_equal(atomic_load(&resolved), 1);
+    assert_int_equal(alter(&h, 4, "", "max.connections.per.ip.overrides", "10.0.0.2:7"), 0);
+    assert_int_equal(atomic_load(&resolved), 2);
+    assert_int_equal(alter(&h, 4, "", "log.retention.ms", "50000"), 0);
+    assert_int_equal(atomic_load(&resolved), 2);
+    harness_end(&h);
+}
+
 /* A log whose topic is gone is set aside at the start, not deleted. */
 static void strays(void **state)
 {
@@ -229,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_take_effect_at_once),
         cmocka_unit_test(threads_stay),
+        cmocka_unit_test(hosts_are_resolved_when_they_change),
         cmocka_unit_test(strays),
         cmocka_unit_test(lost_metadata_sets_nothing_aside),
         cmocka_unit_test(a_power_cut_ends_epochs),
