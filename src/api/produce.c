@@ -70,6 +70,7 @@ static enum err validate(struct produce *produce, struct partition *partition,
                  : config.compression == TOPIC_COMPRESSION_ZSTD ? config.zstd_level
                                                                 : 0,
         .batch_size_max = config.max_message_size,
+        .record_size_max = config.max_decompressed_message_size,
     };
     buf_clear(&produce->rebuilt);
     uint8_t *bytes = own_bytes(produce, records->bytes);

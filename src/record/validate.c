@@ -281,6 +281,13 @@ static enum err walk_one(struct walk *w, struct walk_record *r)
     return walk_next(w, r) ? ERR_NONE : read_err(w->err);
 }
 
+static bool is_oversized(const uint8_t *at, const uint8_t *end, const struct walk *w)
+{
+    struct walk_record r;
+    walk_parse_checked(at, end, &r);
+    return r.body_size > w->body_size_max;
+}
+
 /* The tight loop: a few nanoseconds for a record, so its state stays in registers and the rest is
  * out of line. */
 static enum err walk_records(struct validation *v, struct walk *w)
@@ -293,6 +300,7 @@ static enum err walk_records(struct validation *v, struct walk *w)
     const uint64_t delta_mask = is_append_time ? 0 : UINT64_MAX;
     const uint64_t min = (uint64_t)v->timestamp_min, span = v->timestamp_span;
     const int32_t key_size_min = v->options->compacted ? 0 : INT32_MIN;
+    const int32_t size_max = w->body_size_max ? w->body_size_max : INT32_MAX;
     int64_t max_timestamp = BATCH_NO_TIMESTAMP;
     int32_t disorder = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -311,6 +319,8 @@ static enum err walk_records(struct validation *v, struct walk *w)
             is_parsed = true;
             next = w->at;
             end = w->end;
+        } else if (__builtin_expect(next - at > size_max, 0) && is_oversized(at, end, w)) {
+            return ERR_INVALID_RECORD;
         }
         uint64_t timestamp = base + ((uint64_t)h.timestamp_delta & delta_mask);
         max_timestamp = (int64_t)timestamp > max_timestamp ? (int64_t)timestamp : max_timestamp;
@@ -331,19 +341,26 @@ static enum err walk_records(struct validation *v, struct walk *w)
     return ERR_NONE;
 }
 
+static enum err walk_begin(const struct validation *v, struct walk *w)
+{
+    struct slice payload = batch_payload(v->batch);
+    *w = (struct walk){.at = payload.data, .end = payload.data + payload.size};
+    if (v->codec == CODEC_NONE)
+        return ERR_NONE;
+    w->end = w->at;
+    w->body_size_max = v->options->record_size_max;
+    return read_err(decoder_open(v->codec, payload, 0, &w->decoder));
+}
+
 /* The batch keeps its record bytes. */
 static enum err walk_in_place(struct validation *v)
 {
-    struct slice payload = batch_payload(v->batch);
-    struct walk w = {.at = payload.data, .end = payload.data + payload.size};
-    if (v->codec != CODEC_NONE) {
-        enum err err = decoder_open(v->codec, payload, 0, &w.decoder);
-        if (err)
-            return read_err(err);
-        w.end = w.at;
-        v->is_partial = true;
-    }
-    enum err err = walk_records(v, &w);
+    struct walk w;
+    enum err err = walk_begin(v, &w);
+    if (err)
+        return err;
+    v->is_partial = v->codec != CODEC_NONE;
+    err = walk_records(v, &w);
     decoder_close(w.decoder);
     if (err)
         return err;
@@ -364,6 +381,21 @@ static struct walk_record walk_record_of(const struct validation *v, const struc
         .key_size = record->key.data ? (int32_t)record->key.size : -1,
         .value_size = record->value.data ? (int32_t)record->value.size : -1,
     };
+}
+
+/* Before they are collected in memory. */
+static enum err check_sizes(const struct validation *v)
+{
+    struct walk w;
+    enum err err = walk_begin(v, &w);
+    if (err)
+        return err;
+    for (int32_t left = batch_record_count(v->batch); !err && left; left--) {
+        struct walk_record r;
+        err = walk_one(&w, &r);
+    }
+    decoder_close(w.decoder);
+    return err;
 }
 
 /* Reads the records and builds them anew, as long as none is refused. */
@@ -388,6 +420,11 @@ static enum err rebuild(struct validation *v, struct buf *rebuilt)
 {
     const uint8_t *b = v->batch;
     const struct validate_options *o = v->options;
+    bool is_limited =
+        v->codec != CODEC_NONE && o->record_size_max > 0 && o->record_size_max < REBUILD_RECORD_MAX;
+    enum err err = is_limited ? check_sizes(v) : ERR_NONE;
+    if (err)
+        return err;
     struct builder_options options = BUILDER_DEFAULTS;
     options.codec = v->codec_target;
     options.level = o->level;
@@ -404,7 +441,7 @@ static enum err rebuild(struct validation *v, struct buf *rebuilt)
         rebuilt->size_max = limit;
     struct builder builder;
     builder_begin(&builder, rebuilt, &options);
-    enum err err = copy_records(v, &builder);
+    err = copy_records(v, &builder);
     if (err) {
         builder_abort(&builder);
     } else {

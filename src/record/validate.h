@@ -32,6 +32,9 @@ struct validate_options {
     int codec;              /* compression.type: an enum codec or VALIDATE_CODEC_PRODUCER */
     int level;              /* of that codec; codec_level_default */
     int32_t batch_size_max; /* max.message.bytes, of the batch as sent and as rebuilt; 0 = none */
+    /* max.decompressed.message.bytes, of what a record's length field says; it is asked of records
+     * that come compressed. 0 = none */
+    int32_t record_size_max;
 };
 
 struct validate_record_error {

@@ -221,7 +221,8 @@ bool walk_next_slow(struct walk *w, struct walk_record *r)
         return fail(&s);
     if (!take_varint(&s, &r->body_size))
         return false;
-    if (r->body_size < 0 || r->body_size > INT32_MAX - WALK_LENGTH_MAX)
+    if (r->body_size < 0 || r->body_size > INT32_MAX - WALK_LENGTH_MAX ||
+        (w->body_size_max && r->body_size > w->body_size_max))
         return fail(&s);
     r->size = (int32_t)(WALK_LENGTH_MAX - s.left) + r->body_size;
     s.left = r->body_size;

@@ -216,6 +216,7 @@ static inline const uint8_t *walk_skip(const uint8_t *p, const uint8_t *end, str
 struct walk {
     const uint8_t *at, *end;
     struct decoder *decoder; /* NULL: all bytes are at hand */
+    int32_t body_size_max;   /* a larger record is not read: ERR_INVALID_RECORD; 0 = none */
     enum err err;
 };
 
@@ -223,8 +224,8 @@ struct walk {
  * values. */
 bool walk_next_slow(struct walk *w, struct walk_record *r);
 
-/* The next record. False with w->err: ERR_INVALID_RECORD (broken, or the bytes end), or the
- * decoder's error. */
+/* The next record. False with w->err: ERR_INVALID_RECORD (broken, too large, or the bytes end), or
+ * the decoder's error. */
 static inline bool walk_next(struct walk *w, struct walk_record *r)
 {
     const uint8_t *next = walk_parse(w->at, w->end, r);
@@ -233,6 +234,10 @@ static inline bool walk_next(struct walk *w, struct walk_record *r)
         bool is_read = walk_next_slow(w, &slow);
         *r = slow;
         return is_read;
+    }
+    if (__builtin_expect(w->body_size_max && r->body_size > w->body_size_max, 0)) {
+        w->err = ERR_INVALID_RECORD;
+        return false;
     }
     w->at = next;
     return true;

@@ -229,6 +229,43 @@ static void bombs_are_walked_in_bounded_memory(void **state)
     }
 }
 
+/* max.decompressed.message.bytes: of compressed records alone, within the decoder's pieces and
+ * across them, kept as they are or compressed anew. */
+static void large_records_are_refused(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {100, 300000};
+    for (int i = 0; i < 2 * CODEC_COUNT; i++) {
+        enum codec codec = (enum codec)(i / 2);
+        struct arena a;
+        struct buf bytes, rebuilt;
+        struct validate_result result;
+        struct validate_options options = plain;
+        arena_init(&a);
+        buf_init(&rebuilt);
+        build(&bytes, codec, 3, sizes[i % 2]);
+        /* attributes, deltas, lengths of key and value, the value, headers */
+        int32_t body_size = (int32_t)sizes[i % 2] + 4 + (i % 2 ? 3 : 2) + 1;
+        for (int target = VALIDATE_CODEC_PRODUCER; target < CODEC_COUNT; target++) {
+            enum err refused = codec == CODEC_NONE ? ERR_NONE : ERR_INVALID_RECORD;
+            options.codec = target;
+            options.level = target < 0 ? 0 : codec_level_default((enum codec)target);
+            options.record_size_max = body_size;
+            buf_clear(&rebuilt);
+            assert_int_equal(
+                validate_batch(bytes.data, bytes.size, &options, &a, &rebuilt, &result), ERR_NONE);
+            options.record_size_max = body_size - 1;
+            buf_clear(&rebuilt);
+            assert_int_equal(
+                validate_batch(bytes.data, bytes.size, &options, &a, &rebuilt, &result), refused);
+            assert_null(result.message.data);
+        }
+        buf_fini(&bytes);
+        buf_fini(&rebuilt);
+        arena_fini(&a);
+    }
+}
+
 static void many_bad_records_are_counted_but_not_all_listed(void **state)
 {
     (void)state;
@@ -343,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_of_kafka),
         cmocka_unit_test(bombs_are_walked_in_bounded_memory),
+        cmocka_unit_test(large_records_are_refused),
         cmocka_unit_test(many_bad_records_are_counted_but_not_all_listed),
         cmocka_unit_test(memory_is_short),
         cmocka_unit_test(coordinators_may_write_control_batches),
