@@ -61,8 +61,8 @@ static void configure(struct mover *m)
 
 static void set_rate(struct mover *m, int64_t rate, int64_t pause_ms_max)
 {
-    m->config = (struct replica_moves_config){
-        .threads = 1, .rate = rate, .pause_ms_max = pause_ms_max};
+    m->config =
+        (struct replica_moves_config){.threads = 1, .rate = rate, .pause_ms_max = pause_ms_max};
     on_loop(m, configure);
 }
 

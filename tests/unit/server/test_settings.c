@@ -137,10 +137,8 @@ static void the_file_wins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_shared_out),
-        cmocka_unit_test(limits_for_one_address),
-        cmocka_unit_test(the_longest_windows),
-        cmocka_unit_test(defaults),
+        cmocka_unit_test(files_are_shared_out), cmocka_unit_test(limits_for_one_address),
+        cmocka_unit_test(the_longest_windows),  cmocka_unit_test(defaults),
         cmocka_unit_test(the_file_wins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,14 +290,10 @@ static void it_can_be_switched_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(logs_are_cleaned_in_the_background),
-        STORE_TEST(a_stop_ends_rounds_under_way),
-        STORE_TEST(more_threads_take_no_more_memory),
-        STORE_TEST(settings_change_at_run_time),
-        STORE_TEST(the_longest_backoff_is_never),
-        STORE_TEST(a_task_too_many_begins_no_round),
-        STORE_TEST(compacted_logs_have_a_retention),
-        STORE_TEST(it_can_be_switched_off),
+        STORE_TEST(logs_are_cleaned_in_the_background), STORE_TEST(a_stop_ends_rounds_under_way),
+        STORE_TEST(more_threads_take_no_more_memory),   STORE_TEST(settings_change_at_run_time),
+        STORE_TEST(the_longest_backoff_is_never),       STORE_TEST(a_task_too_many_begins_no_round),
+        STORE_TEST(compacted_logs_have_a_retention),    STORE_TEST(it_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
