@@ -92,7 +92,6 @@ static void compute_segments(struct source *s, struct topic_config *c)
     c->segment_jitter_ms = get_i64(s, TOPIC_KEY_SEGMENT_JITTER_MS);
     c->index_size_max = get_i32(s, TOPIC_KEY_SEGMENT_INDEX_BYTES);
     c->index_interval_size = get_i32(s, TOPIC_KEY_INDEX_INTERVAL_BYTES);
-    c->preallocate = get(s, TOPIC_KEY_PREALLOCATE).boolean;
     c->file_delete_delay_ms = get_i64(s, TOPIC_KEY_FILE_DELETE_DELAY_MS);
 }
 

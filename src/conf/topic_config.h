@@ -29,7 +29,6 @@ struct topic_config {
     int64_t segment_jitter_ms;
     int32_t index_size_max;      /* segment.index.bytes */
     int32_t index_interval_size; /* index.interval.bytes */
-    bool preallocate;
     int64_t file_delete_delay_ms;
     /* Retention and cleaning. */
     bool cleanup_delete, cleanup_compact; /* both false: kept for ever */

@@ -13,7 +13,6 @@ static void test_defaults(void **state)
     assert_int_equal(c.segment_jitter_ms, 0);
     assert_int_equal(c.index_size_max, 10485760);
     assert_int_equal(c.index_interval_size, 4096);
-    assert_false(c.preallocate);
     assert_int_equal(c.file_delete_delay_ms, 60000);
     assert_true(c.cleanup_delete && !c.cleanup_compact);
     assert_int_equal(c.retention_ms, 604800000);
@@ -87,7 +86,7 @@ static void test_overrides(void **state)
     assert_int_equal(c.compression, TOPIC_COMPRESSION_ZSTD);
     assert_int_equal(c.timestamp_type, TOPIC_TIMESTAMP_APPEND);
     assert_int_equal(c.segment_size, 100);
-    assert_true(c.preallocate && c.unclean_leader_election);
+    assert_true(c.unclean_leader_election);
     assert_int_equal(c.max_message_size, 1048588); /* an invalid override counts as absent */
     topic_config_compute(config, PAIRS(PAIR("cleanup.policy", "")), &c);
     assert_true(!c.cleanup_delete && !c.cleanup_compact);
