@@ -377,9 +377,22 @@ static void publish_topic_configs(struct publisher *publisher, const struct meta
     }
 }
 
+/* As in Kafka the broker does not register again by itself: someone has asked for it. */
+static void tell_unregistered(const struct publisher *publisher, const struct meta_image *old,
+                              const struct meta_image *new)
+{
+    int32_t node_id = publisher->context->node_id;
+    if (meta_image_broker(old, node_id) && !meta_image_broker(new, node_id))
+        diag(DIAG_SERVER, DIAG_WARN,
+             "broker %d, this node, was unregistered by a request (UnregisterBroker): its "
+             "partitions have no leader. It registers again when it is started again",
+             node_id);
+}
+
 void publish_image(struct publisher *publisher, const struct meta_image *old,
                    const struct meta_image *new)
 {
+    tell_unregistered(publisher, old, new);
     bool config_changed = publish_config(publisher, old, new);
     /* The first time: what the load of the logs found. */
     if (publisher->is_first || config_changed || transaction_version_changed(old, new))

@@ -172,11 +172,35 @@ def stops(t):
         len(t.batches(n, 12)) == 1 for n in names), codes)
 
 
+def unregistered(t):
+    """A broker that someone unregistered serves nothing until it is started again."""
+    fill(t, "left", segments=1)
+    end = t.end("left")
+    answer = t.c.call("UnregisterBroker", 0, {"BrokerId": 1})
+    check("UnregisterBroker takes the broker that is asked", answer["ErrorCode"] == 0, answer)
+    until = time.monotonic() + 30
+    while t.produce("left", kbatch.batch([b"y"], timestamp=START))["ErrorCode"] == 0 and (
+            time.monotonic() < until):
+        end = (0, end[1] + 1)
+    known = t.c.call("Metadata", 12, {"Topics": [{"Name": "left"}]})
+    partition = known["Topics"][0]["Partitions"][0]
+    check("and then nobody leads", known["Brokers"] == [] and partition["LeaderId"] == -1 and
+          partition["ErrorCode"] == 5, known)
+    code = t.produce("left", kbatch.batch([b"y"], timestamp=START))["ErrorCode"]
+    check("produce is refused", code == 6, code)
+    if t.node.kind == "klamm":
+        check("which the node tells", "was unregistered by a request" in t.node.log())
+    restart(t, signal.SIGTERM, lambda: None, "left")
+    check("a start registers it again", t.end("left") == end, t.end("left"))
+    code = t.produce("left", kbatch.batch([b"y"], timestamp=START))["ErrorCode"]
+    check("and it leads", code == 0, code)
+
+
 def main():
     node = node_under_test().start()
     try:
         t = Probe(node)
-        for part in (indexes, tails, stops):
+        for part in (indexes, tails, stops, unregistered):
             try:
                 part(t)
             except Exception as e:
