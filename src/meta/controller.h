@@ -122,6 +122,8 @@ void controller_create_partitions(struct controller *c,
  * settings. ERR_NONE also when it exists. ret_text: the message for an error, in the arena. */
 enum err controller_auto_create_topic(struct controller *c, struct slice name,
                                       struct slice *ret_text);
+/* False when so many would have more partitions than one request may bring into being. */
+bool controller_auto_create_fits(const struct controller *c, int32_t topic_count);
 
 /* ---- replicas (meta/controller_replicas.c) ----------------------------------------------------
  */

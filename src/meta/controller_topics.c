@@ -363,6 +363,12 @@ static void internal_topic(struct controller *c,
     topic->configs_count = count;
 }
 
+bool controller_auto_create_fits(const struct controller *c, int32_t topic_count)
+{
+    int64_t each = config_int(c->settings->config, BROKER_KEY_NUM_PARTITIONS);
+    return topic_count * each <= CONTROLLER_RECORDS_MAX;
+}
+
 enum err controller_auto_create_topic(struct controller *c, struct slice name,
                                       struct slice *ret_text)
 {

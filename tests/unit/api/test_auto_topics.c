@@ -38,6 +38,28 @@ static void several_names(void **state)
     harness_end(&h);
 }
 
+/* As CreateTopics, and as Apache Kafka: one request does not make more than 10,000. */
+static void too_many_names(void **state)
+{
+    (void)state;
+    enum { COUNT = 10001 };
+    HARNESS(h, NULL);
+    struct metadata_request body;
+    wire_init(&wire_metadata_request, &body);
+    struct metadata_request_metadata_request_topic *topics =
+        metadata_request_topics_new(&h.arena, &body, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        topics[i].name = arena_printf(&h.arena, "t%d", i);
+    const struct metadata_response *r = harness_call(&h, WIRE_API_METADATA, 9, &body);
+    assert_int_equal(r->topics_count, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(r->topics[i].error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    body.topics_count = -1;
+    r = harness_call(&h, WIRE_API_METADATA, 9, &body);
+    assert_int_equal(r->topics_count, 0);
+    harness_end(&h);
+}
+
 static const struct io_ops *sound;
 static _Atomic bool held;
 
@@ -79,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_impossible_default),
         cmocka_unit_test(several_names),
+        cmocka_unit_test(too_many_names),
         cmocka_unit_test(a_creation_outlives_its_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
