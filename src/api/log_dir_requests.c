@@ -142,19 +142,6 @@ static void add_topics(struct request *request, const struct replica_list *list,
     }
 }
 
-/* cordoned.log.dirs names folders as log.dirs does. */
-static bool is_cordoned(const struct config *config, int index)
-{
-    struct conf_list list = config_list(config, BROKER_KEY_CORDONED_LOG_DIRS);
-    struct conf_list dirs = config_log_dirs(config);
-    struct slice path = index < dirs.count ? dirs.items[index] : SLICE_NULL;
-    for (int32_t i = 0; i < list.count; i++) {
-        if (slice_eq(list.items[i], path) || slice_eq_str(list.items[i], "*"))
-            return true;
-    }
-    return false;
-}
-
 static void describe_dir(struct request *request, const struct replica_list *list, int index,
                          struct describe_log_dirs_response_describe_log_dirs_result *to)
 {
@@ -164,7 +151,7 @@ static void describe_dir(struct request *request, const struct replica_list *lis
         to->error_code = ERR_KAFKA_STORAGE_ERROR;
         return;
     }
-    to->is_cordoned = is_cordoned(request->context->config, index);
+    to->is_cordoned = log_dir_cordoned(dir);
     struct io_space space;
     if (log_dir_space(dir, &space)) {
         to->total_bytes = space.total;
@@ -219,6 +206,8 @@ static enum err look_at(struct alteration *alteration, struct slice path, struct
         return ERR_LOG_DIR_NOT_FOUND;
     if (!log_dir_online(to))
         return ERR_KAFKA_STORAGE_ERROR;
+    if (log_dir_cordoned(to))
+        return ERR_INVALID_REPLICA_ASSIGNMENT;
     struct partition *partition;
     enum err err = held_find(context, topic, NULL, index, &partition);
     if (err) {

@@ -155,10 +155,11 @@ static enum err open_folders(struct node *node, char **ret_text)
     options.failed = folder_failed;
     options.failed_context = node;
     enum err err = log_dirs_open(&options, &node->context.log_dirs, ret_text);
-    if (!err)
-        node->context.cluster_id =
-            arena_dup(&node->arena, log_dirs_cluster_id(node->context.log_dirs));
-    return err;
+    if (err)
+        return err;
+    settings_cordon(config, node->context.log_dirs);
+    node->context.cluster_id = arena_dup(&node->arena, log_dirs_cluster_id(node->context.log_dirs));
+    return ERR_NONE;
 }
 
 /* A folder that fails at run time: the controller learns it; without any folder, or without that of

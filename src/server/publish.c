@@ -110,6 +110,7 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     publish_ip_limits(publisher, before, config);
     struct cleaner_config cleaner = settings_cleaner(config);
     log_dirs_configure_cleaner(context->log_dirs, &cleaner);
+    settings_cordon(config, context->log_dirs);
     struct replica_moves_config moves = settings_moves(config);
     replica_moves_configure(context->moves, &moves);
     retire(publisher, before);

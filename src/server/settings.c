@@ -163,6 +163,24 @@ void settings_log_dirs(const struct config *config, struct log_dirs_options *opt
     options->cleaner = settings_cleaner(config);
 }
 
+/* Folders are named as log.dirs does; "*" is all of them. */
+static bool is_cordoned(const struct config *config, int index)
+{
+    struct conf_list list = config_list(config, BROKER_KEY_CORDONED_LOG_DIRS);
+    struct conf_list dirs = config_log_dirs(config);
+    struct slice path = index < dirs.count ? dirs.items[index] : SLICE_NULL;
+    for (int32_t i = 0; i < list.count; i++)
+        if (slice_eq(list.items[i], path) || slice_eq_str(list.items[i], "*"))
+            return true;
+    return false;
+}
+
+void settings_cordon(const struct config *config, struct log_dirs *dirs)
+{
+    for (int i = 0; i < log_dirs_count(dirs); i++)
+        log_dir_cordon(log_dirs_at(dirs, i), is_cordoned(config, i));
+}
+
 struct replica_moves_config settings_moves(const struct config *config)
 {
     int64_t window_s =

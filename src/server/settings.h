@@ -32,6 +32,8 @@ struct coord_config settings_coord(const struct config *config, const struct met
 /* Times and sizes; paths, ids and callbacks are the node's. */
 struct cleaner_config settings_cleaner(const struct config *config);
 void settings_log_dirs(const struct config *config, struct log_dirs_options *options);
+/* Puts cordoned.log.dirs into effect. Any thread. */
+void settings_cordon(const struct config *config, struct log_dirs *dirs);
 struct replica_moves_config settings_moves(const struct config *config);
 /* Loops that serve connections. */
 int settings_loop_count(const struct config *config, struct io *io);

@@ -51,6 +51,16 @@ bool log_dir_online(const struct log_dir *dir)
     return __atomic_load_n(&dir->online, __ATOMIC_ACQUIRE);
 }
 
+void log_dir_cordon(struct log_dir *dir, bool cordoned)
+{
+    __atomic_store_n(&dir->cordoned, cordoned, __ATOMIC_RELAXED);
+}
+
+bool log_dir_cordoned(const struct log_dir *dir)
+{
+    return __atomic_load_n(&dir->cordoned, __ATOMIC_RELAXED);
+}
+
 static void tell_failed(struct loop_task *task)
 {
     struct log_dir *dir = LIST_ITEM(task, struct log_dir, failed_task);

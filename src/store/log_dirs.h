@@ -142,13 +142,16 @@ enum err log_dirs_create_future(struct log_dirs *dirs, struct log_dir *dir, stru
                                 struct log **ret_future);
 /* The future takes the place of `current`, a log of `topic`, so that no crash leaves two of the
  * same name or none. In this order; only the first and the last take the locks of the logs, and
- * only the others wait for a disk: log_dirs_replace_begin  the folder of `current` becomes a
- * -delete one, and `future` is the log of the table; both locks held. On failure all is as before.
- * The flushes of `future` wait from now on log_dir_sync            of the folder that `current` is
- * in log_dirs_replace_end    `log`, the future that was, gets its name, and may be flushed. Again
- *                           when it failed
- *   log_dir_sync            of the folder that it is in
- *   log_dirs_discard        frees `current` */
+ * only the others wait for a disk:
+ *
+ * 1. log_dirs_replace_begin: the folder of `current` becomes a -delete one, and `future` is the log
+ *    of the table; both locks held. On failure all is as before. The flushes of `future` wait from
+ *    now on.
+ * 2. log_dir_sync of the folder that `current` is in.
+ * 3. log_dirs_replace_end: `log`, the future that was, gets its name, and may be flushed. Again
+ *    when it failed.
+ * 4. log_dir_sync of the folder that it is in.
+ * 5. log_dirs_discard frees `current`. */
 enum err log_dirs_replace_begin(struct log_dirs *dirs, struct slice topic, struct log *current,
                                 struct log *future);
 enum err log_dirs_replace_end(struct log *log);
@@ -181,6 +184,10 @@ struct slice log_dirs_cluster_id(const struct log_dirs *dirs);
 const char *log_dir_path(const struct log_dir *dir);
 const struct uuid *log_dir_id(const struct log_dir *dir); /* directory.id */
 bool log_dir_online(const struct log_dir *dir);
+/* A cordoned folder (cordoned.log.dirs) keeps what it has and is not chosen for new logs, as long
+ * as another one can be. Any thread. */
+void log_dir_cordon(struct log_dir *dir, bool cordoned);
+bool log_dir_cordoned(const struct log_dir *dir);
 /* Marks it offline after an I/O error seen by someone else (the metadata log). */
 void log_dir_fail(struct log_dir *dir, const char *what);
 /* Total and free bytes as last polled; false when unknown. */

@@ -45,6 +45,7 @@ struct log_dir {
     int64_t broker_epoch;
     struct log_boot boot;         /* by log_boot_note; workers of the load and of the stop */
     uint32_t online, failed_told; /* atomics */
+    uint32_t cordoned;            /* atomic */
     uint32_t failed_waits;        /* atomic: to be told once somebody listens */
     uint32_t space_state;         /* atomic: enum log_space */
     struct lock lock;

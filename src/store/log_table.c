@@ -102,12 +102,21 @@ int64_t log_dirs_watermark(struct log_dirs *dirs, struct slice topic, int32_t pa
 /* ---- creating ---------------------------------------------------------------------------------
  */
 
+static bool is_better(const struct log_dir *dir, const struct log_dir *than)
+{
+    bool cordoned = log_dir_cordoned(dir);
+    if (cordoned != log_dir_cordoned(than))
+        return !cordoned;
+    return dir->log_count < than->log_count;
+}
+
+/* One with the fewest logs; a cordoned one only when all are. */
 static struct log_dir *emptiest(struct log_dirs *dirs)
 {
     struct log_dir *best = NULL;
     for (int i = 0; i < dirs->dir_count; i++) {
         struct log_dir *dir = dirs->dirs[i];
-        if (log_dir_online(dir) && (!best || dir->log_count < best->log_count))
+        if (log_dir_online(dir) && (!best || is_better(dir, best)))
             best = dir;
     }
     return best;

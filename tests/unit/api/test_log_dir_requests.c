@@ -79,11 +79,46 @@ static void moves(void **state)
     harness_end(&h);
 }
 
+static int16_t cordon(struct harness *h, const char *value)
+{
+    struct incremental_alter_configs_request body;
+    wire_init(&wire_incremental_alter_configs_request, &body);
+    struct incremental_alter_configs_request_alter_configs_resource *item =
+        incremental_alter_configs_request_resources_new(&h->arena, &body, 1);
+    item->resource_type = 4;
+    item->resource_name = slice_str("1");
+    struct incremental_alter_configs_request_alterable_config *config =
+        incremental_alter_configs_request_alter_configs_resource_configs_new(&h->arena, item, 1);
+    config->name = slice_str("cordoned.log.dirs");
+    config->value = slice_str(value);
+    const struct incremental_alter_configs_response *r =
+        harness_call(h, WIRE_API_INCREMENTAL_ALTER_CONFIGS, 1, &body);
+    return r->responses[0].error_code;
+}
+
+static void cordoned(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    harness_open(&h, "cordoned.log.dirs=*\n");
+    assert_int_equal(harness_create(&h, "t", 1), 0); /* there is no other folder */
+    assert_true(describe(&h, NULL)->results[0].is_cordoned);
+    assert_int_equal(move(&h, h.dir, "t", 0), ERR_INVALID_REPLICA_ASSIGNMENT);
+    assert_int_equal(cordon(&h, ""), 0);
+    assert_false(describe(&h, NULL)->results[0].is_cordoned);
+    assert_int_equal(move(&h, h.dir, "t", 0), 0);
+    assert_int_equal(cordon(&h, h.dir), 0);
+    assert_true(describe(&h, NULL)->results[0].is_cordoned);
+    assert_int_equal(move(&h, h.dir, "t", 0), ERR_INVALID_REPLICA_ASSIGNMENT);
+    harness_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),
         cmocka_unit_test(moves),
+        cmocka_unit_test(cordoned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

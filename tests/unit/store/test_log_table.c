@@ -25,6 +25,23 @@ static void logs_spread_over_folders(void **state)
 }
 
 /* Where a log is wished for it is made, once. */
+static void cordoned_folders_are_left_out(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 2);
+    dirs_open(&x);
+    struct log_dir *first = log_dirs_at(x.dirs, 0), *second = log_dirs_at(x.dirs, 1);
+    log_dir_cordon(first, true);
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(log_dir_of(dirs_create(&x, "t", i)), second);
+    log_dir_cordon(second, true); /* nothing is left to choose from */
+    assert_ptr_equal(log_dir_of(dirs_create(&x, "t", 3)), first);
+    log_dir_cordon(first, false);
+    for (int i = 4; i < 7; i++)
+        assert_ptr_equal(log_dir_of(dirs_create(&x, "t", i)), first);
+    dirs_end(&x);
+}
+
 static void wishes_come_true(void **state)
 {
     struct dirs_fixture x;
@@ -112,8 +129,11 @@ static void long_names_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORE_TEST(logs_spread_over_folders),     STORE_TEST(wishes_come_true),
-        STORE_TEST(detached_logs_are_left_alone), STORE_TEST(attaching_waits_for_a_job_in_the_log),
+        STORE_TEST(logs_spread_over_folders),
+        STORE_TEST(cordoned_folders_are_left_out),
+        STORE_TEST(wishes_come_true),
+        STORE_TEST(detached_logs_are_left_alone),
+        STORE_TEST(attaching_waits_for_a_job_in_the_log),
         STORE_TEST(long_names_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
