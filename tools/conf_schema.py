@@ -3,7 +3,7 @@ import os
 import re
 
 KINDS = ("broker", "topic", "group", "client-metrics")
-SUPPORT = ("effective", "accepted", "later")
+SUPPORT = ("effective", "accepted", "plugin", "later")
 
 
 def read_tsv(path):

@@ -21,6 +21,7 @@ updates and errors. This page lists every key and what it does in Klamm:
 
 - **effective**: works as in Kafka.
 - **accepted**: read, checked and shown by DescribeConfigs; has no effect by design, for the reason given.
+- **plugin**: names Java code, which Klamm does not load. A start with such a key set to other than its default says so once.
 - **later**: read, checked and shown; what it controls is not built yet. A start with such a key set says so once.
 
 `update` says how a value can change while a node runs: *read-only* (only in the file), *per-broker* (for one broker),
@@ -73,7 +74,7 @@ def page(tables):
     counts = {kind: sum(row["support"] == kind for row in broker) for kind in conf_schema.SUPPORT}
     lines = [HEAD, "## Broker keys", "",
              f"{len(broker)} keys: {counts['effective']} effective, {counts['accepted']} accepted, "
-             f"{counts['later']} later.", ""]
+             f"{counts['plugin']} plugin, {counts['later']} later.", ""]
     lines += table(
         ["key", "type", "default", "allowed", "update", "in Klamm"],
         [[code(row["name"]), row["type"], default(row), valid(row), row["update"],

@@ -433,56 +433,82 @@ bool config_advertise_as_reached(const struct config *config)
  */
 
 /* Keys for a listener or a mechanism, and Klamm's own, are known though no table has them. */
-static bool is_known(struct slice name)
+static bool is_unknown(const struct conf_pair *pair)
 {
     static const char listener[] = "listener.name.", own[] = "klamm.";
-    return conf_find(CONF_KIND_BROKER, name) >= 0 ||
-           (name.size > sizeof(listener) - 1 &&
-            memcmp(name.data, listener, sizeof(listener) - 1) == 0) ||
-           (name.size > sizeof(own) - 1 && memcmp(name.data, own, sizeof(own) - 1) == 0);
+    struct slice name = pair->name;
+    return conf_find(CONF_KIND_BROKER, name) < 0 &&
+           (name.size < sizeof(listener) ||
+            memcmp(name.data, listener, sizeof(listener) - 1) != 0) &&
+           (name.size < sizeof(own) || memcmp(name.data, own, sizeof(own) - 1) != 0);
 }
 
-static bool is_later(struct slice name)
+static bool has_support(const struct conf_pair *pair, enum conf_support support)
 {
-    int id = conf_find(CONF_KIND_BROKER, name);
-    return id >= 0 && conf_key(CONF_KIND_BROKER, id)->support == CONF_LATER;
+    int id = conf_find(CONF_KIND_BROKER, pair->name);
+    return id >= 0 && conf_key(CONF_KIND_BROKER, id)->support == support;
 }
 
-static size_t count_of(const struct config *config, bool (*is)(struct slice), bool wanted)
+static bool is_later(const struct conf_pair *pair)
+{
+    return has_support(pair, CONF_LATER);
+}
+
+/* Java code of Kafka itself is what its default names: that is built in. */
+static bool is_plugin(const struct conf_pair *pair)
+{
+    if (!has_support(pair, CONF_PLUGIN) || pair->value.size == 0)
+        return false;
+    int id = conf_find(CONF_KIND_BROKER, pair->name);
+    const char *own = conf_key(CONF_KIND_BROKER, id)->default_text;
+    return !own || !slice_eq_str(pair->value, own);
+}
+
+static size_t count_of(const struct config *config, bool (*is)(const struct conf_pair *))
 {
     struct conf_pairs pairs = config->layers[CONFIG_LAYER_STATIC];
     size_t count = 0;
     for (int32_t i = 0; i < pairs.count; i++)
-        count += is(pairs.items[i].name) == wanted;
+        count += is(&pairs.items[i]);
     return count;
 }
 
-static struct slice at_of(const struct config *config, bool (*is)(struct slice), bool wanted,
+static struct slice at_of(const struct config *config, bool (*is)(const struct conf_pair *),
                           size_t index)
 {
     struct conf_pairs pairs = config->layers[CONFIG_LAYER_STATIC];
     for (int32_t i = 0; i < pairs.count; i++)
-        if (is(pairs.items[i].name) == wanted && index-- == 0)
+        if (is(&pairs.items[i]) && index-- == 0)
             return pairs.items[i].name;
     return SLICE_NULL;
 }
 
 size_t config_unknown_count(const struct config *config)
 {
-    return count_of(config, is_known, false);
+    return count_of(config, is_unknown);
 }
 
 struct slice config_unknown_at(const struct config *config, size_t index)
 {
-    return at_of(config, is_known, false, index);
+    return at_of(config, is_unknown, index);
 }
 
 size_t config_later_count(const struct config *config)
 {
-    return count_of(config, is_later, true);
+    return count_of(config, is_later);
 }
 
 struct slice config_later_at(const struct config *config, size_t index)
 {
-    return at_of(config, is_later, true, index);
+    return at_of(config, is_later, index);
+}
+
+size_t config_plugin_count(const struct config *config)
+{
+    return count_of(config, is_plugin);
+}
+
+struct slice config_plugin_at(const struct config *config, size_t index)
+{
+    return at_of(config, is_plugin, index);
 }

@@ -88,12 +88,15 @@ const struct config_voter *config_quorum_voters(const struct config *config, int
 /* klamm.advertise.as.reached (default false): Klamm's own key. */
 bool config_advertise_as_reached(const struct config *config);
 
-/* Keys of the file that no table knows (misspelled, or of a plugin), and known ones that are set
- * but have no effect in Klamm yet; both to be said once at start. */
+/* Keys of the file that no table knows (misspelled, or of a plugin), known ones that are set but
+ * have no effect in Klamm yet, and those that name Java code other than Kafka's own, which is not
+ * loaded; all to be said once at start. */
 size_t config_unknown_count(const struct config *config);
 struct slice config_unknown_at(const struct config *config, size_t index);
 size_t config_later_count(const struct config *config);
 struct slice config_later_at(const struct config *config, size_t index);
+size_t config_plugin_count(const struct config *config);
+struct slice config_plugin_at(const struct config *config, size_t index);
 /* Keys of the file whose value holds "${PROVIDER:...}". Nothing fills that in here; as in Kafka
  * without config.providers it is taken as it stands. */
 size_t config_reference_count(const struct config *config);

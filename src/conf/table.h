@@ -42,6 +42,7 @@ enum conf_update {
 enum conf_support {
     CONF_EFFECTIVE, /* works as in Kafka */
     CONF_ACCEPTED, /* read, checked and shown; has no effect by design (JVM classes and the like) */
+    CONF_PLUGIN,   /* names Java code, which is not loaded: said once at start */
     CONF_LATER,    /* read, checked and shown; its effect is not built yet: said once at start */
 };
 

@@ -209,6 +209,15 @@ static void tell_keys(const struct config *config, bool own_file)
     if (line.size)
         diag(DIAG_SERVER, DIAG_WARN, "these settings have no effect yet: %.*s",
              SLICE_FMT(buf_slice(&line)));
+    buf_clear(&line);
+    for (size_t i = 0; i < config_plugin_count(config); i++)
+        buf_printf(&line, "%s%.*s", i ? ", " : "", SLICE_FMT(config_plugin_at(config, i)));
+    if (line.size)
+        diag(
+            DIAG_SERVER, DIAG_WARN,
+            "these settings name Java classes, which Klamm does not load; what they would check or "
+            "report is not done: %.*s",
+            SLICE_FMT(buf_slice(&line)));
     if (config_list(config, BROKER_KEY_CONFIG_PROVIDERS).count > 0)
         diag(DIAG_SERVER, DIAG_WARN, "config.providers has no effect: Klamm loads no Java classes");
     buf_clear(&line);

@@ -97,11 +97,17 @@ static void test_what_the_start_says(void **state)
     (void)state;
     struct config *config =
         config_of(NODE "no.such.key=1\nlistener.name.plaintext.max.connections=3\n"
-                       "sasl.kerberos.service.name=kafka\nnum.io.threads=4\n");
+                       "sasl.kerberos.service.name=kafka\nnum.io.threads=4\n"
+                       "create.topic.policy.class.name=a.B\nmetric.reporters=\n"
+                       "principal.builder.class=org.apache.kafka.common.security.authenticator."
+                       "DefaultKafkaPrincipalBuilder\nclient.quota.callback.class=c.D\n");
     assert_int_equal(config_unknown_count(config), 1);
     assert_slice_eq(config_unknown_at(config, 0), "no.such.key");
     assert_int_equal(config_later_count(config), 1);
     assert_slice_eq(config_later_at(config, 0), "sasl.kerberos.service.name");
+    assert_int_equal(config_plugin_count(config), 2);
+    assert_slice_eq(config_plugin_at(config, 0), "create.topic.policy.class.name");
+    assert_slice_eq(config_plugin_at(config, 1), "client.quota.callback.class");
     config_unref(config);
 }
 
