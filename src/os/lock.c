@@ -62,8 +62,8 @@ void lock_take(struct lock *lock)
 
 void lock_release(struct lock *lock)
 {
+    held_remove(lock); /* once it is unlocked, another thread may free what it lies in */
     ENSURE(pthread_mutex_unlock(&lock->mutex) == 0);
-    held_remove(lock);
 }
 
 void lock_signal_init(struct lock_signal *signal)
