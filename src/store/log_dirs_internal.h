@@ -55,6 +55,7 @@ struct log_dir {
     struct list deletions; /* by due time as far as delays are equal */
     bool starts_moved;     /* a log start moved since its checkpoint */
     bool recovery_wanted;  /* the cleaner waits for a checkpoint of recovery points */
+    uint32_t names_gone;   /* atomic: folders went that a power cut may bring back (log_table.c) */
     uint32_t reserve_kept; /* atomic: the reserve is as large as it should be */
     int32_t log_count;
     /* As found at start. */

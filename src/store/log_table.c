@@ -149,6 +149,25 @@ void log_dirs_wish(struct log_dirs *dirs, struct log_dir *dir, struct slice topi
     lock_release(&dirs->table_lock);
 }
 
+/* A power cut may bring back what went from one folder. A start would find it beside the log of the
+ * same name that was made in another one, so that this is not done before it is gone for good. */
+static void names_have_gone(struct log_dir *dir)
+{
+    __atomic_store_n(&dir->names_gone, 1, __ATOMIC_RELEASE);
+}
+
+static void settle_others(struct log_dirs *dirs, const struct log_dir *made_in)
+{
+    for (int i = 0; i < dirs->dir_count; i++) {
+        struct log_dir *dir = dirs->dirs[i];
+        if (dir == made_in || !log_dir_online(dir) ||
+            !__atomic_exchange_n(&dir->names_gone, 0, __ATOMIC_ACQ_REL))
+            continue;
+        if (log_dir_check(dir, io_sync_dir(dirs->io, dir->path), "sync names"))
+            names_have_gone(dir);
+    }
+}
+
 /* A folder begun and not finished would be found at the next start, beside the log that was then
  * made elsewhere. */
 static void remove_begun(struct log_dir *dir, const char *path)
@@ -165,6 +184,7 @@ static void remove_begun(struct log_dir *dir, const char *path)
     }
     io_free_names(names, count);
     io_rmdir(io, path);
+    names_have_gone(dir);
 }
 
 enum err log_dir_open_new(struct log_dir *dir, const struct log_open_options *options,
@@ -226,9 +246,11 @@ enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slic
     else
         ENSURE(!map_put(&dirs->logs, slice_str(log->name), log));
     lock_release(&dirs->table_lock);
-    if (!err)
-        *ret_log = log;
-    return err;
+    if (err)
+        return err;
+    settle_others(dirs, dir);
+    *ret_log = log;
+    return ERR_NONE;
 }
 
 /* ---- deleting ---------------------------------------------------------------------------------
@@ -274,6 +296,8 @@ enum err log_dirs_delete(struct log_dirs *dirs, struct log *log, bool stray)
         char *path = log_dir_suffixed_path(dir, log_topic(log), log->partition,
                                            stray ? "-stray" : "-delete");
         err = log_path_rename(log->path, dirs->io, path);
+        if (!err)
+            names_have_gone(dir);
         if (!err && !stray)
             log_dir_delete_folder_later(dir, path, log->config.file_delete_delay_ms);
         else if (err)

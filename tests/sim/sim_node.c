@@ -46,6 +46,8 @@ static const uint64_t fixed_seeds[] = {
     2000922, /* a flush that a full disk refused was made up for, and nobody moved the watermark */
     6001487, /* cleaned by a commit whose marker a power cut took: the value before was gone, too */
     6003028, /* a start that failed left half of a transaction index, which the next one believed */
+    9006265, /* what a full disk had left half made came back with a power cut, beside the log made
+                elsewhere: the node did not start */
     4034,    4068, 4123, 5115, 400056, 400136, 400215, 500174, 600091, 1,   2,
     4,       6,    7,    8,    100,    110,    120,    200,    210,    220, 230,
 };

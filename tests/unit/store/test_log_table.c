@@ -3,6 +3,8 @@
 #include "dirs_fixture.h"
 #include "store_fixture.h"
 
+#include "os/io_ops.h"
+
 static void logs_spread_over_folders(void **state)
 {
     struct dirs_fixture x;
@@ -126,6 +128,69 @@ static void long_names_are_cut(void **state)
     dirs_end(&x);
 }
 
+static struct {
+    const struct io_ops *real;
+    struct io_ops ops;
+    char path[128]; /* its syncs are counted */
+    _Atomic int syncs;
+    _Atomic bool is_full;
+} syncing;
+
+static enum err open_or_not(struct io *io, const char *path, unsigned flags, int *ret_fd)
+{
+    if (syncing.is_full && flags & IO_WRITE)
+        return ERR_DISK_FULL;
+    return syncing.real->open(io, path, flags, ret_fd);
+}
+
+static enum err count_sync_dir(struct io *io, const char *path)
+{
+    if (!strcmp(path, syncing.path))
+        syncing.syncs++;
+    return syncing.real->sync_dir(io, path);
+}
+
+/* A power cut would bring the folder back, and there would be two of one name. */
+static void what_went_elsewhere_is_gone_for_good(void **state)
+{
+    struct dirs_fixture x;
+    struct store_fixture *f = *state;
+    syncing.real = f->io->ops;
+    syncing.ops = *syncing.real;
+    syncing.ops.sync_dir = count_sync_dir;
+    syncing.ops.open = open_or_not;
+    dirs_begin(&x, f, 2);
+    f->io->ops = &syncing.ops;
+    dirs_open(&x);
+    struct log_dir *first = log_dirs_at(x.dirs, 0), *second = log_dirs_at(x.dirs, 1);
+    log_dirs_wish(x.dirs, first, SLICE_LIT("t"), 0);
+    struct log *log = dirs_create(&x, "t", 0);
+    snprintf(syncing.path, sizeof syncing.path, "%s", x.paths[0]);
+    syncing.syncs = 0;
+    assert_int_equal(log_dirs_delete(x.dirs, log, false), ERR_NONE);
+    log_dirs_wish(x.dirs, first, SLICE_LIT("u"), 0);
+    dirs_create(&x, "u", 0);
+    assert_int_equal(syncing.syncs, 0); /* there it cannot be twice */
+    for (int i = 0; i < 2; i++) {
+        log_dirs_wish(x.dirs, second, SLICE_LIT("t"), i);
+        assert_ptr_equal(log_dir_of(dirs_create(&x, "t", i)), second);
+        assert_int_equal(syncing.syncs, 1);
+    }
+    /* One that could not be finished. */
+    syncing.is_full = true;
+    log_dirs_wish(x.dirs, first, SLICE_LIT("v"), 0);
+    struct uuid id = {{1}};
+    assert_int_equal(
+        log_dirs_create(x.dirs, NULL, SLICE_LIT("v"), 0, &id, &x.load.default_config, &log),
+        ERR_DISK_FULL);
+    syncing.is_full = false;
+    log_dirs_wish(x.dirs, second, SLICE_LIT("v"), 0);
+    dirs_create(&x, "v", 0);
+    assert_int_equal(syncing.syncs, 2);
+    f->io->ops = syncing.real;
+    dirs_end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +200,7 @@ int main(void)
         STORE_TEST(detached_logs_are_left_alone),
         STORE_TEST(attaching_waits_for_a_job_in_the_log),
         STORE_TEST(long_names_are_cut),
+        STORE_TEST(what_went_elsewhere_is_gone_for_good),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
