@@ -2,6 +2,7 @@
 
 #include "os/io_ops.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 /* The way of clients before transaction.version 2: partitions are added by name. */
@@ -164,46 +165,83 @@ static void offsets(void **state)
     harness_end(&h);
 }
 
-/* A pattern that takes milliseconds for each id: others of the same loop are served meanwhile. */
-static void a_slow_pattern_gives_way(void **state)
+enum { SLOW_IDS = 100, SLOW_ATTEMPTS = 100 };
+
+/* A pattern that takes milliseconds for each id. */
+static void slow_pattern(struct buf *pattern)
 {
-    (void)state;
-    enum { IDS = 20, PIECES = 3000 };
-    HARNESS(h, HARNESS_TXN_PROPERTIES "num.network.threads=1\n");
-    for (int i = 0; i < IDS; i++)
-        harness_producer(&h,
-                         (const char *)arena_printf(&h.arena, "tx-abcabcabcabc-%d%c", i, 0).data);
-    struct buf pattern;
-    buf_init(&pattern);
-    buf_put_str(&pattern, "(?:");
+    enum { PIECES = 3000 };
+    buf_init(pattern);
+    buf_put_str(pattern, "(?:");
     for (int i = 0; i < PIECES; i++)
-        buf_put_str(&pattern, "a?.?|");
-    buf_put_str(&pattern, "b)*");
-    struct list_transactions_request ask;
-    wire_init(&wire_list_transactions_request, &ask);
-    ask.transactional_id_pattern = buf_slice(&pattern);
-    int fd = harness_connect(&h);
-    int64_t since_ms = io_mono_ms(h.io);
-    harness_ask(&h, fd, WIRE_API_LIST_TRANSACTIONS, 2, &ask);
-    usleep(20000);
+        buf_put_str(pattern, "a?.?|");
+    buf_put_str(pattern, "b)*");
+}
+
+/* The listing is under way when this returns. */
+static int ask_slowly(struct harness *h, const struct list_transactions_request *ask)
+{
+    int fd = harness_connect(h);
+    harness_ask(h, fd, WIRE_API_LIST_TRANSACTIONS, 2, ask);
+    while (!atomic_load(&node_context(h->node)->request_count))
+        sched_yield();
+    return fd;
+}
+
+/* How long the whole listing takes; whether one asked for after it was answered before it. */
+static int64_t list_slowly(struct harness *h, const struct list_transactions_request *ask,
+                           bool *ret_overtaken)
+{
+    int64_t since_ms = io_mono_ms(h->io);
+    int fd = ask_slowly(h, ask);
     struct list_transactions_request none;
     wire_init(&wire_list_transactions_request, &none);
     const struct list_transactions_response *r =
-        harness_call(&h, WIRE_API_LIST_TRANSACTIONS, 0, &none);
-    assert_int_equal(r->transaction_states_count, IDS);
+        harness_call(h, WIRE_API_LIST_TRANSACTIONS, 0, &none);
+    assert_int_equal(r->transaction_states_count, SLOW_IDS);
     char byte;
-    assert_int_equal(recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT), -1); /* it goes on */
-    r = harness_answer(&h, fd, WIRE_API_LIST_TRANSACTIONS, 2);
-    assert_int_equal(r->transaction_states_count, IDS);
-    int64_t all_ms = io_mono_ms(h.io) - since_ms;
-    /* Who goes is not matched for: the node's stop does not wait for it. */
-    harness_ask(&h, fd, WIRE_API_LIST_TRANSACTIONS, 2, &ask);
-    usleep(20000);
+    *ret_overtaken |= recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+    r = harness_answer(h, fd, WIRE_API_LIST_TRANSACTIONS, 2);
+    assert_int_equal(r->transaction_states_count, SLOW_IDS);
     close(fd);
-    since_ms = io_mono_ms(h.io);
-    while (atomic_load(&node_context(h.node)->request_count))
-        usleep(1000);
-    assert_true(io_mono_ms(h.io) - since_ms < all_ms);
+    return io_mono_ms(h->io) - since_ms;
+}
+
+/* How long a listing goes on whose client goes at once. */
+static int64_t list_and_go(struct harness *h, const struct list_transactions_request *ask)
+{
+    int64_t since_ms = io_mono_ms(h->io);
+    close(ask_slowly(h, ask));
+    while (atomic_load(&node_context(h->node)->request_count))
+        usleep(500);
+    return io_mono_ms(h->io) - since_ms;
+}
+
+/* Others of the same loop are served while a slow pattern is matched, and who goes is not matched
+ * for: the node's stop does not wait for it. On a busy machine one attempt may show neither. */
+static void a_slow_pattern_gives_way(void **state)
+{
+    (void)state;
+    HARNESS(h, HARNESS_TXN_PROPERTIES "num.network.threads=1\n");
+    for (int i = 0; i < SLOW_IDS; i++)
+        harness_producer(&h,
+                         (const char *)arena_printf(&h.arena, "tx-abcabcabcabc-%d%c", i, 0).data);
+    struct buf pattern;
+    slow_pattern(&pattern);
+    struct list_transactions_request ask;
+    wire_init(&wire_list_transactions_request, &ask);
+    ask.transactional_id_pattern = buf_slice(&pattern);
+    bool overtaken = false;
+    int64_t all_ms = list_slowly(&h, &ask, &overtaken);
+    for (int i = 0; i < SLOW_ATTEMPTS && (i < 3 || !overtaken); i++) {
+        int64_t ms = list_slowly(&h, &ask, &overtaken);
+        all_ms = ms < all_ms ? ms : all_ms;
+    }
+    assert_true(overtaken);
+    int64_t left_ms = INT64_MAX;
+    for (int i = 0; i < SLOW_ATTEMPTS && left_ms >= all_ms / 2; i++)
+        left_ms = list_and_go(&h, &ask);
+    assert_true(left_ms < all_ms / 2);
     buf_fini(&pattern);
     harness_end(&h);
 }
