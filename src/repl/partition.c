@@ -111,6 +111,7 @@ enum err partition_set_state(struct partition *partition, const struct partition
     partition->leader_epoch = state->leader_epoch;
     partition->partition_epoch = state->partition_epoch;
     partition->isr_count = state->isr_count;
+    partition->replica_count = state->replica_count;
     if (changed)
         watch_all(&partition->watches, &woken);
     if (state->leading && partition->log)
@@ -227,6 +228,14 @@ bool partition_flush(struct partition *partition)
 
 /* ---- append ---- */
 
+/* Lock held. A min.insync.replicas above the number of replicas could never be met, and with it the
+ * internal topics of a node alone would not take a record: as many as there are is what it asks. */
+static int32_t min_isr(const struct partition *partition)
+{
+    int32_t wanted = partition->config.min_insync_replicas;
+    return wanted < partition->replica_count ? wanted : partition->replica_count;
+}
+
 /* Lock held. */
 static enum err admit(const struct partition *partition, const struct partition_append *append)
 {
@@ -236,9 +245,7 @@ static enum err admit(const struct partition *partition, const struct partition_
         return ERR_KAFKA_STORAGE_ERROR;
     if (!partition->leading)
         return ERR_NOT_LEADER_OR_FOLLOWER;
-    /* A topic cannot ask for more replicas in sync than it has. */
-    if (append->all_in_sync && partition->isr_count < partition->config.min_insync_replicas &&
-        partition->config.min_insync_replicas > 1)
+    if (append->all_in_sync && partition->isr_count < min_isr(partition))
         return ERR_NOT_ENOUGH_REPLICAS;
     return ERR_NONE;
 }

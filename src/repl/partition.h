@@ -33,8 +33,8 @@ struct partition {
     int32_t leader_id; /* -1 none */
     int32_t leader_epoch;
     int32_t partition_epoch;
-    int32_t isr_count;
-    int64_t offset_epoch_start; /* LEO when this node became leader */
+    int32_t isr_count, replica_count; /* replicas assigned, those being added too */
+    int64_t offset_epoch_start;       /* LEO when this node became leader */
     struct topic_config config;
     struct watch_set watches;
     bool flushing;
@@ -68,7 +68,7 @@ struct partition_state {
     bool leading;
     int32_t leader_epoch;
     int32_t partition_epoch;
-    int32_t isr_count;
+    int32_t isr_count, replica_count;
 };
 enum err partition_set_state(struct partition *partition, const struct partition_state *state);
 void partition_set_config(struct partition *partition, const struct topic_config *config,
@@ -85,7 +85,7 @@ struct log *partition_take_log(struct partition *partition, enum err error);
 
 struct partition_append {
     enum log_origin origin;
-    bool all_in_sync;     /* acks=all: refuse below min.insync.replicas */
+    bool all_in_sync;     /* acks=all: refuse below the min ISR */
     struct slice batches; /* validated */
     /* Transactional data: the guard of partition_verify_begin; 0: none was needed. */
     int64_t guard;

@@ -245,6 +245,7 @@ static void publish_partition(struct publisher *publisher, struct publish_walk *
         .leader_epoch = meta->leader_epoch,
         .partition_epoch = meta->partition_epoch,
         .isr_count = meta->isr_count,
+        .replica_count = meta->replica_count,
     };
     bool moved = is_new || partition->leading != state.leading ||
                  partition->leader_epoch != state.leader_epoch;

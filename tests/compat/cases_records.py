@@ -93,6 +93,15 @@ def produce(k):
             k.ask("ListOffsets", 11, list_of("p-a", -1), "after failed acks 0", connection=c)
 
 
+def more_in_sync_than_replicas(k):
+    """A min.insync.replicas above the replicas that there are asks for these."""
+    tid, = k.create("p-isr", configs={"min.insync.replicas": "2"})
+    for acks in (-1, 1):
+        k.ask("Produce", 13, produce_of("p-isr", tid, kbatch.batch([b"x"], timestamp=now(k)),
+                                        acks=acks), f"min ISR 2 of 1 replica, acks {acks}")
+    k.ask("ListOffsets", 11, list_of("p-isr", -1), "min ISR 2 of 1 replica")
+
+
 def topic_rules(k):
     stamp = now(k)
     compact, = k.create("p-compact", configs={"cleanup.policy": "compact"})
@@ -341,4 +350,5 @@ def named_twice(k):
            "topic")
 
 
-CASES = [named_twice, produce, topic_rules, idempotent, fetch, sessions, offsets]
+CASES = [named_twice, produce, more_in_sync_than_replicas, topic_rules, idempotent, fetch,
+         sessions, offsets]

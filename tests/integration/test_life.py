@@ -301,6 +301,40 @@ def credentials():
     node.clean()
 
 
+def asks_more_in_sync_than_there_are():
+    """min.insync.replicas=2 and one replica, as properties written for a cluster say it: what it
+    asks is capped at the replicas that there are, in topics of users and in the internal ones."""
+    node = Klamm(min__insync__replicas=2, transaction__state__log__min__isr=2).start()
+    with connect(node.port) as c:
+        c.call("CreateTopics", 7, {"Topics": [{"Name": "two", "NumPartitions": 1,
+                                               "ReplicationFactor": 1}]})
+        answer = c.call("Produce", 9, {"Acks": -1, "TimeoutMs": 1000, "TopicData": [
+            {"Name": "two", "PartitionData": [{"Index": 0, "Records": kbatch.batch([b"x"])}]}]})
+        check("min.insync.replicas=2, one replica: acks=all is answered", answer["Responses"][0]
+              ["PartitionResponses"][0]["ErrorCode"] == 0, answer)
+
+        def ready(kind, key, ask):
+            wait_until(lambda: c.call("FindCoordinator", 4, {
+                "KeyType": kind, "CoordinatorKeys": [key]})["Coordinators"][0]["ErrorCode"] == 0)
+            last = {}
+
+            def done():
+                last.update(ask())
+                return last["ErrorCode"] not in (14, 15, 16)  # loading, not available, not it
+            wait_until(done)
+            return last
+        began = ready(1, "tid", lambda: c.call("InitProducerId", 4, {
+            "TransactionalId": "tid", "TransactionTimeoutMs": 60000, "ProducerId": -1,
+            "ProducerEpoch": -1}))
+        check("and transactions begin", began["ErrorCode"] == 0, began)
+        kept = ready(0, "g", lambda: c.call("OffsetCommit", 8, {
+            "GroupId": "g", "GenerationIdOrMemberEpoch": -1, "MemberId": "", "Topics": [
+                {"Name": "two", "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 1}]}]})
+            ["Topics"][0]["Partitions"][0])
+        check("and offsets are committed", kept["ErrorCode"] == 0, kept)
+    node.clean()
+
+
 def wait_until(ready, seconds=30):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -423,7 +457,8 @@ def main():
     for part, arguments in ((without_configuration, (root,)),
                             (never_formats_a_folder_with_logs, (root,)), (refusals, (root,)),
                             (stops_at_any_moment, ()), (first_answers, ()), (crowds, ()),
-                            (limited, ()), (credentials, ()), (full_disk, ())):
+                            (limited, ()), (credentials, ()),
+                            (asks_more_in_sync_than_there_are, ()), (full_disk, ())):
         try:
             part(*arguments)
         except Exception as e:

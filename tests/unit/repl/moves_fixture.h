@@ -26,7 +26,7 @@ static inline void moves_start_on(struct moves_fixture *f, void **state, struct 
         .flush_messages = INT64_MAX, .flush_ms = INT64_MAX, .min_insync_replicas = 1};
     f->partition = partition_new(f->x.f->io, SLICE_LIT("t"), &id, 0, log, &f->config);
     struct partition_state led = {
-        .leader_id = 1, .leading = true, .leader_epoch = 3, .isr_count = 1};
+        .leader_id = 1, .leading = true, .leader_epoch = 3, .isr_count = 1, .replica_count = 1};
     assert_int_equal(partition_set_state(f->partition, &led), ERR_NONE);
 }
 

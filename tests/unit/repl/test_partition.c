@@ -38,7 +38,7 @@ static void start(struct fixture *f)
     f->config.cleanup_delete = true;
     f->partition = partition_new(f->io, slice_str("t"), &topic_id, 0, f->log, &f->config);
     struct partition_state state = {
-        .leader_id = 1, .leading = true, .leader_epoch = 3, .isr_count = 1};
+        .leader_id = 1, .leading = true, .leader_epoch = 3, .isr_count = 1, .replica_count = 1};
     assert_int_equal(partition_set_state(f->partition, &state), ERR_NONE);
 }
 
@@ -124,9 +124,9 @@ static void epochs_fence(void **state)
     end(&f);
 }
 
-static void too_few_in_sync(void **state)
+static void too_few_in_sync(void **none)
 {
-    (void)state;
+    (void)none;
     struct fixture f;
     start(&f);
     f.config.min_insync_replicas = 2;
@@ -134,7 +134,16 @@ static void too_few_in_sync(void **state)
     log_config_init(&log_config);
     partition_set_config(f.partition, &f.config, &log_config);
     struct partition_append a;
+    /* One replica: more than it is not asked for. */
+    assert_int_equal(append(&f, 1, &a), ERR_NONE);
+    struct partition_state state = {
+        .leader_id = 1, .leading = true, .leader_epoch = 3, .isr_count = 1, .replica_count = 2};
+    assert_int_equal(partition_set_state(f.partition, &state), ERR_NONE);
     assert_int_equal(append(&f, 1, &a), ERR_NOT_ENOUGH_REPLICAS);
+    state.replica_count = 5;
+    state.isr_count = 2;
+    assert_int_equal(partition_set_state(f.partition, &state), ERR_NONE);
+    assert_int_equal(append(&f, 1, &a), ERR_NONE);
     end(&f);
 }
 
