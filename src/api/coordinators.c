@@ -450,6 +450,14 @@ void coordinators_configure(struct coordinators *coordinators, const struct coor
     }
 }
 
+struct coord_config coordinators_config(struct coordinators *coordinators)
+{
+    lock_take(&coordinators->lock);
+    struct coord_config config = coordinators->config;
+    lock_release(&coordinators->lock);
+    return config;
+}
+
 struct slice coordinators_topic(const struct coordinators *coordinators)
 {
     return coordinators->kind == COORD_GROUPS ? SLICE_LIT(TOPIC_CONSUMER_OFFSETS)

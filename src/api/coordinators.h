@@ -41,6 +41,7 @@ struct coordinators *coordinators_new(enum coord_kind kind, struct api_context *
 /* All shards must have been resigned. Accepts NULL. */
 void coordinators_free(struct coordinators *coordinators);
 void coordinators_configure(struct coordinators *coordinators, const struct coord_config *config);
+struct coord_config coordinators_config(struct coordinators *coordinators);
 
 struct slice coordinators_topic(const struct coordinators *coordinators);
 

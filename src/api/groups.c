@@ -59,7 +59,10 @@ static void join_group(struct request *request)
 {
     const struct join_group_request *body = request->body;
     struct coordinator_call call;
-    enum err err = enter(request, body->group_id, &call);
+    struct coord_config config = coordinators_config(request->context->groups);
+    enum err err = coord_groups_join_check(&config, body);
+    if (!err)
+        err = enter(request, body->group_id, &call);
     if (err) {
         struct join_group_response *response = request_response(request);
         coord_answer_join(request->version, err, body->member_id, response);

@@ -81,12 +81,16 @@ static void init_producer_id(struct request *request)
 {
     const struct init_producer_id_request *body = request->body;
     struct id_request *id_request = arena_alloc(&request->arena, sizeof *id_request);
+    struct coord_config config = coordinators_config(request->context->transactions);
+    enum err err = ERR_NONE;
     id_request->request = request;
     id_request->response = request_response(request);
-    /* KIP-360: both or none. And a transactional id may not be empty. */
-    if ((body->producer_id == -1) != (body->producer_epoch == -1) ||
-        (body->transactional_id.data && !body->transactional_id.size)) {
-        refuse(id_request, ERR_INVALID_REQUEST);
+    if (body->transactional_id.data)
+        err = coord_txn_init_check(&config, body);
+    else if ((body->producer_id == -1) != (body->producer_epoch == -1))
+        err = ERR_INVALID_REQUEST; /* KIP-360: both or none */
+    if (err) {
+        refuse(id_request, err);
     } else if (body->transactional_id.data) {
         id_request->reply = (struct coord_reply){
             .arena = &request->arena, .response = id_request->response, .done = decided};

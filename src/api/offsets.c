@@ -197,7 +197,9 @@ static void offset_delete(struct request *request)
 
     struct offset_delete_response *part = request_response(request);
     struct coordinator_call call;
-    enum err err = coordinators_enter(request->context->groups, body->group_id, request, &call);
+    enum err err = body->group_id.size ? coordinators_enter(request->context->groups,
+                                                            body->group_id, request, &call)
+                                       : ERR_INVALID_GROUP_ID;
     if (err) {
         coord_answer_offset_delete(err, part);
         merge_deletion(deletion, part);

@@ -155,9 +155,11 @@ static void start_check(struct txn_commit *commit)
     struct request *request = commit->request;
     struct coordinators *groups = request->context->groups;
     int32_t index = coordinators_partition_of(groups, commit->known.group_id);
-    if (index < 0 || held_find(request->context, coordinators_topic(groups), NULL, index,
-                               &commit->item.partition)) {
-        refuse(commit, ERR_NOT_COORDINATOR);
+    enum err err = index < 0 ? ERR_UNKNOWN_TOPIC_OR_PARTITION
+                             : held_find(request->context, coordinators_topic(groups), NULL, index,
+                                         &commit->item.partition);
+    if (err) {
+        refuse(commit, check_error(err));
         return;
     }
     commit->item.sequence = -1;

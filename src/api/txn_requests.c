@@ -21,6 +21,15 @@
 
 #include <stdatomic.h>
 
+/* Kafka looks at the id before it looks for its coordinator. */
+static enum err enter(struct request *request, struct slice transactional_id,
+                      struct coordinator_call *ret_call)
+{
+    if (!transactional_id.size)
+        return ERR_INVALID_REQUEST;
+    return coordinators_enter(request->context->transactions, transactional_id, request, ret_call);
+}
+
 /* ---- AddPartitionsToTxn ---- */
 
 enum { ADD_BATCHED_SINCE = 4 /* versions of brokers: several transactions */ };
@@ -99,8 +108,7 @@ static void add_one(struct add_one *one, const struct meta_image *image)
         return;
     }
     struct coordinator_call call;
-    enum err err = coordinators_enter(request->context->transactions, one->from->transactional_id,
-                                      request, &call);
+    enum err err = enter(request, one->from->transactional_id, &call);
     if (err) {
         coord_txn_answer_add_partitions(request->version, err, one->from, &request->arena,
                                         one->result);
@@ -209,8 +217,7 @@ static void add_offsets_to_txn(struct request *request)
     struct txn_request *txn = new_request(request);
     struct coordinator_call call;
     request_limit_idle(request, OFFSETS_IDLE_MAX_MS);
-    enum err err =
-        coordinators_enter(context->transactions, body->transactional_id, request, &call);
+    enum err err = enter(request, body->transactional_id, &call);
     if (err) {
         coord_txn_answer_add_offsets(request->version, err, txn->response);
         request_reply(request, txn->response);
@@ -234,8 +241,7 @@ static void ask_end(struct txn_request *txn, int64_t producer_id)
     struct request *request = txn->request;
     const struct end_txn_request *body = request->body;
     struct coordinator_call call;
-    enum err err =
-        coordinators_enter(request->context->transactions, body->transactional_id, request, &call);
+    enum err err = enter(request, body->transactional_id, &call);
     if (err) {
         refuse_end(txn, err);
         return;
@@ -276,9 +282,7 @@ static void describe_transactions(struct request *request)
     for (int32_t i = 0; i < body->transactional_ids_count; i++) {
         struct slice id = body->transactional_ids[i];
         struct coordinator_call call;
-        enum err err = id.size
-                           ? coordinators_enter(request->context->transactions, id, request, &call)
-                           : ERR_INVALID_REQUEST;
+        enum err err = enter(request, id, &call);
         if (err) {
             coord_txn_answer_describe(err, id, &states[i]);
             continue;

@@ -19,6 +19,10 @@ struct describe_groups_response_described_group;
 struct list_groups_request;
 struct list_groups_response;
 
+/* What is wrong with the request whoever coordinates the group: Kafka looks at this before it looks
+ * for the shard. Pure. */
+enum err coord_groups_join_check(const struct coord_config *config,
+                                 const struct join_group_request *request);
 /* reply->response: struct join_group_response. Parks until the rebalance is complete. */
 void coord_groups_join(struct coord_shard *shard, const struct coord_event *event,
                        const struct join_group_request *request, struct coord_reply *reply,

@@ -363,16 +363,22 @@ static void join_group(struct join *join)
     group_unref(group);
 }
 
-static enum err check_request(const struct coord_shard *shard,
-                              const struct join_group_request *request, enum err state)
+enum err coord_groups_join_check(const struct coord_config *config,
+                                 const struct join_group_request *request)
 {
     if (request->group_id.size == 0)
         return ERR_INVALID_GROUP_ID;
-    if (request->session_timeout_ms < shard->config.session_timeout_min_ms ||
-        request->session_timeout_ms > shard->config.session_timeout_max_ms)
-        return ERR_INVALID_SESSION_TIMEOUT;
-    if (state)
-        return state;
+    bool in_range = request->session_timeout_ms >= config->session_timeout_min_ms &&
+                    request->session_timeout_ms <= config->session_timeout_max_ms;
+    return in_range ? ERR_NONE : ERR_INVALID_SESSION_TIMEOUT;
+}
+
+static enum err check_request(const struct coord_shard *shard,
+                              const struct join_group_request *request, enum err state)
+{
+    enum err err = coord_groups_join_check(&shard->config, request);
+    if (err || state)
+        return err ? err : state;
     size_t size_max = GROUP_RECORD_STRING_MAX - JOIN_ID_SUFFIX_SIZE;
     if (request->group_instance_id.size > size_max || shard->event->client_id.size > size_max)
         return ERR_UNKNOWN_SERVER_ERROR; /* no record could hold the member's id */

@@ -21,22 +21,20 @@ struct init_expected {
     int16_t epoch;
 };
 
-static enum err check_request(const struct coord_shard *shard,
-                              const struct init_producer_id_request *request,
-                              struct init_expected *ret_expected)
+enum err coord_txn_init_check(const struct coord_config *config,
+                              const struct init_producer_id_request *request)
 {
     bool has_id = request->producer_id != TXN_NO_PRODUCER_ID;
     bool has_epoch = request->producer_epoch != TXN_NO_EPOCH;
-    *ret_expected = (struct init_expected){has_id, request->producer_id, request->producer_epoch};
     if (has_id != has_epoch || request->transactional_id.size == 0)
         return ERR_INVALID_REQUEST;
-    if (request->enable2_pc && !shard->config.two_phase_commit_enable)
+    if (request->enable2_pc && !config->two_phase_commit_enable)
         return ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
     if (request->keep_prepared_txn)
         return ERR_UNSUPPORTED_VERSION;
     if (!request->enable2_pc &&
         (request->transaction_timeout_ms <= 0 ||
-         request->transaction_timeout_ms > shard->config.transaction_timeout_max_ms))
+         request->transaction_timeout_ms > config->transaction_timeout_max_ms))
         return ERR_INVALID_TRANSACTION_TIMEOUT;
     return ERR_NONE;
 }
@@ -115,11 +113,12 @@ bool coord_txn_init(struct coord_shard *shard, const struct coord_event *event,
                     const struct init_producer_id_request *request, int64_t producer_id,
                     struct coord_reply *reply, struct coord_update *update)
 {
-    struct init_expected expected;
+    struct init_expected expected = {request->producer_id != TXN_NO_PRODUCER_ID,
+                                     request->producer_id, request->producer_epoch};
     struct txn_view *next = NULL;
     enum err state_err;
     shard_enter(shard, event, update, &state_err);
-    enum err err = check_request(shard, request, &expected);
+    enum err err = coord_txn_init_check(&shard->config, request);
     if (!err)
         err = state_err;
     if (!err)

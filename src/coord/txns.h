@@ -62,6 +62,10 @@ void coord_txn_markers_done(struct coord_shard *shard, const struct coord_event 
                             const struct coord_txn_markers *markers, size_t index,
                             struct coord_update *update);
 
+/* What is wrong with the request whoever coordinates the transaction: Kafka looks at this before it
+ * looks for the shard. Pure. */
+enum err coord_txn_init_check(const struct coord_config *config,
+                              const struct init_producer_id_request *request);
 /* InitProducerId with a transactional id. reply->response: struct init_producer_id_response. */
 bool coord_txn_init(struct coord_shard *shard, const struct coord_event *event,
                     const struct init_producer_id_request *request, int64_t producer_id,

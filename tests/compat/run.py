@@ -14,6 +14,7 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "lib")]
+import cases_absent  # noqa: E402
 import cases_cluster  # noqa: E402
 import cases_groups  # noqa: E402
 import cases_mutants  # noqa: E402
@@ -24,7 +25,7 @@ import differ  # noqa: E402
 import differences  # noqa: E402
 import nodes  # noqa: E402
 
-CASES = [case for module in (cases_cluster, cases_topics, cases_records, cases_groups,
+CASES = [case for module in (cases_absent, cases_cluster, cases_topics, cases_records, cases_groups,
                             cases_transactions, cases_mutants)
          for case in module.CASES]
 

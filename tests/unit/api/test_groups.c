@@ -63,6 +63,15 @@ static void without_a_coordinator(void **state)
     HARNESS(h, NULL);
     assert_int_equal(harness_heartbeat(&h, "g", slice_str("m"), 1), ERR_NOT_COORDINATOR);
     assert_int_equal(harness_heartbeat(&h, "", slice_str("m"), 1), ERR_INVALID_GROUP_ID);
+    struct join_group_request join;
+    wire_init(&wire_join_group_request, &join);
+    join.group_id = slice_str("g");
+    join.session_timeout_ms = 1;
+    const struct join_group_response *r = harness_call(&h, WIRE_API_JOIN_GROUP, 9, &join);
+    assert_int_equal(r->error_code, ERR_INVALID_SESSION_TIMEOUT);
+    join.session_timeout_ms = 10000;
+    r = harness_call(&h, WIRE_API_JOIN_GROUP, 9, &join);
+    assert_int_equal(r->error_code, ERR_NOT_COORDINATOR);
     harness_end(&h);
 }
 

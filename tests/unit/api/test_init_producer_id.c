@@ -52,6 +52,9 @@ static void bad_requests(void **state)
     body.transactional_id = slice_str("tx");
     body.producer_id = -1;
     r = harness_call(&h, WIRE_API_INIT_PRODUCER_ID, 4, &body);
+    assert_int_equal(r->error_code, ERR_INVALID_TRANSACTION_TIMEOUT); /* 0 ms */
+    body.transaction_timeout_ms = 60000;
+    r = harness_call(&h, WIRE_API_INIT_PRODUCER_ID, 4, &body);
     assert_int_equal(r->error_code, ERR_NOT_COORDINATOR);
     harness_end(&h);
 }

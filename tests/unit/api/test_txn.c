@@ -132,6 +132,24 @@ static int16_t add_offsets(struct harness_producer *p, const char *group)
     return r->error_code;
 }
 
+/* Nobody looked for a coordinator yet, so no topic of one is there. */
+static void without_a_coordinator(void **state)
+{
+    (void)state;
+    HARNESS(h, HARNESS_TXN_PROPERTIES);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
+    struct harness_producer named = {.h = &h, .id = "tx"}, nameless = {.h = &h, .id = ""};
+    assert_int_equal(harness_add(&named, "t", 0), ERR_NOT_COORDINATOR);
+    assert_int_equal(harness_add(&nameless, "t", 0), ERR_INVALID_REQUEST);
+    assert_int_equal(harness_end_txn(&named, 3, true), ERR_NOT_COORDINATOR);
+    assert_int_equal(harness_end_txn(&nameless, 3, true), ERR_INVALID_REQUEST);
+    assert_int_equal(add_offsets(&named, "g"), ERR_NOT_COORDINATOR);
+    assert_int_equal(add_offsets(&nameless, "g"), ERR_INVALID_REQUEST);
+    assert_int_equal(commit_offset(&named, 5, "g", 3), ERR_COORDINATOR_NOT_AVAILABLE);
+    assert_int_equal(commit_offset(&named, 5, "", 3), ERR_INVALID_GROUP_ID);
+    harness_end(&h);
+}
+
 static void await_committed(struct harness *h, int64_t offset)
 {
     for (int i = 0; i < 1000 && harness_committed(h, "g", "t") != offset; i++)
@@ -425,15 +443,11 @@ static void produce_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_old_way),
-        cmocka_unit_test(the_new_way),
-        cmocka_unit_test(init_fences),
-        cmocka_unit_test(over_a_restart),
-        cmocka_unit_test(offsets),
-        cmocka_unit_test(looking_and_ending),
-        cmocka_unit_test(a_slow_pattern_gives_way),
-        cmocka_unit_test(a_deleted_topic),
-        cmocka_unit_test(markers_wait_for_room),
+        cmocka_unit_test(without_a_coordinator), cmocka_unit_test(the_old_way),
+        cmocka_unit_test(the_new_way),           cmocka_unit_test(init_fences),
+        cmocka_unit_test(over_a_restart),        cmocka_unit_test(offsets),
+        cmocka_unit_test(looking_and_ending),    cmocka_unit_test(a_slow_pattern_gives_way),
+        cmocka_unit_test(a_deleted_topic),       cmocka_unit_test(markers_wait_for_room),
         cmocka_unit_test(produce_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
