@@ -20,7 +20,8 @@ Klamm reads the `server.properties` of Apache Kafka 4.4 as it is: the same keys,
 updates and errors. This page lists every key and what it does in Klamm:
 
 - **effective**: works as in Kafka.
-- **accepted**: read, checked and shown by DescribeConfigs; has no effect by design, for the reason given.
+- **accepted**: read, checked and shown by DescribeConfigs; has no effect by design, for the reason given. A start with such
+  a key set says so once, without alarm.
 - **plugin**: names Java code, which Klamm does not load. A start with such a key set to other than its default says so once.
 - **later**: read, checked and shown; what it controls is not built yet. A start with such a key set says so once.
 
@@ -28,6 +29,11 @@ updates and errors. This page lists every key and what it does in Klamm:
 *cluster-wide* (for one broker or as default for all). Dynamic values live in the metadata log and win over the file:
 broker, then cluster default, then file, then default. Sensitive values (type password) are never shown. Keys without
 meaning to Kafka or Klamm are ignored, and said once at start.
+
+Keys of the form `listener.name.<listener>.<key>` (and `...<listener>.<mechanism>.sasl.jaas.config` and the like; the
+listener's name in lower case) are read, altered and shown as in Kafka, but none has an effect yet: every listener works
+by the key itself, `num.network.threads` and so on. A start names those that are set, and those whose listener is neither
+in `listeners` nor in `controller.listener.names`.
 
 Keys that give one value together, the first that is set counts: `log.retention.ms`, else `log.retention.minutes`, else
 `log.retention.hours`; `log.roll.ms`, else `log.roll.hours`; `log.flush.interval.ms`, else

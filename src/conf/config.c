@@ -133,10 +133,41 @@ static const struct conf_key *written_key(const struct config *config, int id)
     return key;
 }
 
+/* What to write for every required key that is missing: nobody should have to start once for each.
+ */
+static struct slice missing_hint(struct config *config)
+{
+    static const struct {
+        int16_t id;
+        const char *hint;
+    } required[] = {
+        {BROKER_KEY_PROCESS_ROLES, "Write process.roles=broker,controller."},
+        {BROKER_KEY_NODE_ID, "Write node.id=1, or another number from 0 to 2147483647 that no "
+                             "other node of the cluster has."},
+        {BROKER_KEY_CONTROLLER_LISTENER_NAMES, "Write controller.listener.names=CONTROLLER, and "
+                                               "put CONTROLLER://host:port into listeners."},
+    };
+    struct slice hint = SLICE_LIT("");
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++)
+        if (slice_is_null(config->texts[required[i].id]))
+            hint = arena_printf(&config->arena, "%.*s%s%s", SLICE_FMT(hint), hint.size ? " " : "",
+                                required[i].hint);
+    return hint;
+}
+
+/* Kafka's sentence about a number says what is wrong with it, not all that would be right. */
+static struct slice range_hint(struct config *config, const struct conf_key *key)
+{
+    struct slice range = conf_value_range(key, &config->arena);
+    if (slice_is_null(range))
+        return SLICE_NULL;
+    return arena_printf(&config->arena, "Allowed are %.*s.", SLICE_FMT(range));
+}
+
 /* Parses all layers into config->texts and values. With `strict`, the first bad value ends it with
- * a message; else bad dynamic values are left out and counted. */
+ * a message and a hint for the start; else bad dynamic values are left out and counted. */
 static enum err parse_layers(struct config *config, bool strict, int *ret_ignored,
-                             struct slice *ret_message)
+                             struct slice *ret_message, struct slice *ret_hint)
 {
     int ignored = 0;
     if (!strict)
@@ -151,15 +182,18 @@ static enum err parse_layers(struct config *config, bool strict, int *ret_ignore
             *ret_message = arena_printf(
                 &config->arena, "Missing required configuration \"%s\" which has no default value.",
                 key->name);
+            *ret_hint = missing_hint(config);
             return ERR_INVALID_CONFIG;
         }
         if (slice_is_null(text))
             text = slice_str(key->default_text);
         enum err error =
             conf_value_parse(key, text, &config->arena, &config->values[id], ret_message);
-        if (error)
-            return conf_value_parse(written_key(config, id), text, &config->arena,
-                                    &config->values[id], ret_message);
+        if (error) {
+            key = written_key(config, id);
+            *ret_hint = range_hint(config, key);
+            return conf_value_parse(key, text, &config->arena, &config->values[id], ret_message);
+        }
     }
     if (ret_ignored)
         *ret_ignored = ignored;
@@ -213,7 +247,7 @@ enum err config_new(const struct properties *properties, struct config **ret_con
     struct slice message = SLICE_NULL, hint = SLICE_NULL;
     enum err error = config_check_references(config, &message);
     if (!error)
-        error = parse_layers(config, true, NULL, &message);
+        error = parse_layers(config, true, NULL, &message, &hint);
     if (!error)
         error = config_derive(config, &message);
     if (!error)
@@ -247,7 +281,7 @@ struct config *config_with_dynamic(const struct config *config, struct conf_pair
     struct config *copy = with_layers(config, broker, cluster_default);
     struct slice message, hint;
     int ignored;
-    enum err error = parse_layers(copy, false, &ignored, &message);
+    enum err error = parse_layers(copy, false, &ignored, &message, &hint);
     if (!error)
         error = config_derive(copy, &message);
     if (!error)
@@ -274,7 +308,7 @@ enum err config_try_dynamic(const struct config *config, struct conf_pairs broke
 {
     struct config *copy = with_layers(config, broker, cluster_default);
     struct slice message = SLICE_NULL, hint;
-    enum err error = parse_layers(copy, true, NULL, &message);
+    enum err error = parse_layers(copy, true, NULL, &message, &hint);
     if (!error)
         error = config_derive(copy, &message);
     if (!error)
@@ -427,88 +461,4 @@ const struct config_voter *config_quorum_voters(const struct config *config, int
 bool config_advertise_as_reached(const struct config *config)
 {
     return config->advertise_as_reached;
-}
-
-/* --- what the start says about the file ---------------------------------------------------------
- */
-
-/* Keys for a listener or a mechanism, and Klamm's own, are known though no table has them. */
-static bool is_unknown(const struct conf_pair *pair)
-{
-    static const char listener[] = "listener.name.", own[] = "klamm.";
-    struct slice name = pair->name;
-    return conf_find(CONF_KIND_BROKER, name) < 0 &&
-           (name.size < sizeof(listener) ||
-            memcmp(name.data, listener, sizeof(listener) - 1) != 0) &&
-           (name.size < sizeof(own) || memcmp(name.data, own, sizeof(own) - 1) != 0);
-}
-
-static bool has_support(const struct conf_pair *pair, enum conf_support support)
-{
-    int id = conf_find(CONF_KIND_BROKER, pair->name);
-    return id >= 0 && conf_key(CONF_KIND_BROKER, id)->support == support;
-}
-
-static bool is_later(const struct conf_pair *pair)
-{
-    return has_support(pair, CONF_LATER);
-}
-
-/* Java code of Kafka itself is what its default names: that is built in. */
-static bool is_plugin(const struct conf_pair *pair)
-{
-    if (!has_support(pair, CONF_PLUGIN) || pair->value.size == 0)
-        return false;
-    int id = conf_find(CONF_KIND_BROKER, pair->name);
-    const char *own = conf_key(CONF_KIND_BROKER, id)->default_text;
-    return !own || !slice_eq_str(pair->value, own);
-}
-
-static size_t count_of(const struct config *config, bool (*is)(const struct conf_pair *))
-{
-    struct conf_pairs pairs = config->layers[CONFIG_LAYER_STATIC];
-    size_t count = 0;
-    for (int32_t i = 0; i < pairs.count; i++)
-        count += is(&pairs.items[i]);
-    return count;
-}
-
-static struct slice at_of(const struct config *config, bool (*is)(const struct conf_pair *),
-                          size_t index)
-{
-    struct conf_pairs pairs = config->layers[CONFIG_LAYER_STATIC];
-    for (int32_t i = 0; i < pairs.count; i++)
-        if (is(&pairs.items[i]) && index-- == 0)
-            return pairs.items[i].name;
-    return SLICE_NULL;
-}
-
-size_t config_unknown_count(const struct config *config)
-{
-    return count_of(config, is_unknown);
-}
-
-struct slice config_unknown_at(const struct config *config, size_t index)
-{
-    return at_of(config, is_unknown, index);
-}
-
-size_t config_later_count(const struct config *config)
-{
-    return count_of(config, is_later);
-}
-
-struct slice config_later_at(const struct config *config, size_t index)
-{
-    return at_of(config, is_later, index);
-}
-
-size_t config_plugin_count(const struct config *config)
-{
-    return count_of(config, is_plugin);
-}
-
-struct slice config_plugin_at(const struct config *config, size_t index)
-{
-    return at_of(config, is_plugin, index);
 }

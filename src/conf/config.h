@@ -30,7 +30,7 @@ struct conf_pairs {
 };
 
 /* Builds a configuration from a properties file's content (any key may be unknown or misspelled;
- * see config_unknown_*). Runs Kafka's checks at start: types and ranges, node.id, process.roles,
+ * see config_note_at). Runs Kafka's checks at start: types and ranges, node.id, process.roles,
  * quorum, listeners and what hangs together. On ERR_INVALID_CONFIG *ret_message (mem_alloc,
  * mem_free it) has one sentence: key, value, what is allowed and what to write instead. */
 enum err config_new(const struct properties *properties, struct config **ret_config,
@@ -88,15 +88,18 @@ const struct config_voter *config_quorum_voters(const struct config *config, int
 /* klamm.advertise.as.reached (default false): Klamm's own key. */
 bool config_advertise_as_reached(const struct config *config);
 
-/* Keys of the file that no table knows (misspelled, or of a plugin), known ones that are set but
- * have no effect in Klamm yet, and those that name Java code other than Kafka's own, which is not
- * loaded; all to be said once at start. */
-size_t config_unknown_count(const struct config *config);
-struct slice config_unknown_at(const struct config *config, size_t index);
-size_t config_later_count(const struct config *config);
-struct slice config_later_at(const struct config *config, size_t index);
-size_t config_plugin_count(const struct config *config);
-struct slice config_plugin_at(const struct config *config, size_t index);
+/* What is to be said once at start about a key of the file (conf/config_notes.c). */
+enum config_note {
+    CONFIG_NOTE_NONE,
+    CONFIG_NOTE_UNKNOWN,     /* no table knows it: misspelled, or of a plugin */
+    CONFIG_NOTE_NO_LISTENER, /* below listener.name. stands what is no listener of this node */
+    CONFIG_NOTE_LATER,       /* known, without effect in Klamm yet */
+    CONFIG_NOTE_PLUGIN,      /* names Java code other than Kafka's own, which is not loaded */
+    CONFIG_NOTE_IDLE, /* accepted without effect; or without effect yet, but from the file that
+                         everybody starts with */
+};
+/* The index-th key of the file with that note; null behind the last. */
+struct slice config_note_at(const struct config *config, enum config_note note, size_t index);
 /* Keys of the file whose value holds "${PROVIDER:...}". Nothing fills that in here; as in Kafka
  * without config.providers it is taken as it stands. */
 size_t config_reference_count(const struct config *config);

@@ -1,6 +1,6 @@
 /* What a configuration may ask for that Klamm does not serve yet.
  *
- * Most keys of later steps only lose their effect and are named at start (config_later_*). These
+ * Most keys of later steps only lose their effect and are named at start (config_note_at). These
  * here would make a node less safe than its operator believes, or part of a cluster that it cannot
  * join: the server refuses to start. A value that nobody meant is refused for every use. The list
  * shrinks as steps are done. Pure. */

@@ -79,18 +79,8 @@ static bool is_quota(int id)
 /* The key that a name of the form listener.name.<listener>[.<mechanism>].<key> overrides, or -1. */
 static int listener_base(struct slice name)
 {
-    static const char *const mechanism_keys[] = {
-        "sasl.jaas.config", "sasl.login.callback.handler.class", "sasl.login.class",
-        "sasl.server.callback.handler.class", "connections.max.reauth.ms"};
     struct slice base = conf_listener_key(name);
-    if (!base.data)
-        return -1;
-    for (size_t i = 0; i < sizeof(mechanism_keys) / sizeof(mechanism_keys[0]); i++) {
-        struct slice key = slice_str(mechanism_keys[i]);
-        if (base.size >= key.size && slice_eq(slice_sub(base, base.size - key.size, key.size), key))
-            return conf_find(CONF_KIND_BROKER, key);
-    }
-    return conf_find(CONF_KIND_BROKER, base);
+    return base.data ? conf_find_below_listener(base) : -1;
 }
 
 /* The names that count for `name`, strongest first. */

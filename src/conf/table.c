@@ -62,3 +62,16 @@ struct slice conf_listener_key(struct slice name)
         return SLICE_NULL;
     return key;
 }
+
+int conf_find_below_listener(struct slice key)
+{
+    static const char *const mechanism_keys[] = {
+        "sasl.jaas.config", "sasl.login.callback.handler.class", "sasl.login.class",
+        "sasl.server.callback.handler.class", "connections.max.reauth.ms"};
+    for (int i = 0; i < COUNT(mechanism_keys); i++) {
+        struct slice end = slice_str(mechanism_keys[i]);
+        if (key.size >= end.size && slice_eq(slice_sub(key, key.size - end.size, end.size), end))
+            return conf_find(CONF_KIND_BROKER, end);
+    }
+    return conf_find(CONF_KIND_BROKER, key);
+}

@@ -94,6 +94,10 @@ const struct conf_key *conf_key(enum conf_kind kind, int id);
 /* The key in a name of the form "listener.name.<listener>.<key>"; null for other names. */
 struct slice conf_listener_key(struct slice name);
 
+/* The id of the broker key that such a key stands for; a SASL mechanism may stand before some of
+ * them ("plain.sasl.jaas.config"). -1: none. */
+int conf_find_below_listener(struct slice key);
+
 /* Passwords: never shown. */
 static inline bool conf_is_sensitive(const struct conf_key *key)
 {

@@ -424,6 +424,39 @@ enum err conf_value_parse(const struct conf_key *key, struct slice text, struct 
     return error;
 }
 
+struct slice conf_value_range(const struct conf_key *key, struct arena *arena)
+{
+    const struct conf_valid *valid = &key->valid;
+    int64_t min = INT64_MIN, max = INT64_MAX;
+    switch (key->type) {
+    case CONF_INT:
+        min = INT32_MIN;
+        max = INT32_MAX;
+        break;
+    case CONF_SHORT:
+        min = INT16_MIN;
+        max = INT16_MAX;
+        break;
+    case CONF_LONG: break;
+    case CONF_DOUBLE:
+        return valid->has_min && valid->has_max
+                   ? arena_printf(arena, "%g to %g", valid->min, valid->max)
+               : valid->has_min ? arena_printf(arena, "numbers from %g on", valid->min)
+                                : SLICE_LIT("numbers");
+    case CONF_BOOLEAN:
+    case CONF_STRING:
+    case CONF_LIST:
+    case CONF_CLASS:
+    case CONF_PASSWORD: return SLICE_NULL;
+    }
+    min = valid->has_min ? valid->min_i : min;
+    max = valid->has_max ? valid->max_i : max;
+    struct slice range = arena_printf(arena, "%lld to %lld", (long long)min, (long long)max);
+    return valid->has_or
+               ? arena_printf(arena, "%.*s, or %lld", SLICE_FMT(range), (long long)valid->or_value)
+               : range;
+}
+
 /* --- printing -----------------------------------------------------------------------------------
  */
 

@@ -30,6 +30,9 @@ struct conf_value {
 enum err conf_value_parse(const struct conf_key *key, struct slice text, struct arena *arena,
                           struct conf_value *ret_value, struct slice *ret_message);
 
+/* What a key takes, in words for the start ("1 to 2147483647"); null for one that is no number. */
+struct slice conf_value_range(const struct conf_key *key, struct arena *arena);
+
 /* As Kafka prints a parsed value: lists joined by ',', doubles as Java does ("0.5", "1.0E10"),
  * booleans in lower case. Null for null. */
 struct slice conf_value_format(const struct conf_key *key, const struct conf_value *value,

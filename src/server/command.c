@@ -191,36 +191,46 @@ static enum err load_config(struct io *io, const struct server_options *options,
 }
 
 /* Keys that do nothing here, said once; not those that a start without a properties file wrote. */
-static void tell_keys(const struct config *config, bool own_file)
+static void tell_notes(const struct config *config, bool own_file)
 {
+    static const struct {
+        enum config_note note;
+        enum diag_level level;
+        const char *text;
+    } notes[] = {
+        {CONFIG_NOTE_UNKNOWN, DIAG_WARN, "unknown settings are ignored"},
+        {CONFIG_NOTE_NO_LISTENER, DIAG_WARN,
+         "settings below listener.name. that name no listener are ignored (the name of one in "
+         "listeners or controller.listener.names is wanted, in lower case)"},
+        {CONFIG_NOTE_LATER, DIAG_WARN, "these settings have no effect yet"},
+        {CONFIG_NOTE_PLUGIN, DIAG_WARN,
+         "these settings name Java classes, which Klamm does not load; what they would check or "
+         "report is not done"},
+        {CONFIG_NOTE_IDLE, DIAG_INFO,
+         "these settings change nothing in Klamm (docs/CONFIGURATION.md says why)"},
+    };
     struct buf line;
     buf_init(&line);
-    for (size_t i = 0; i < config_unknown_count(config); i++)
-        buf_printf(&line, "%s%.*s", i ? ", " : "", SLICE_FMT(config_unknown_at(config, i)));
-    if (line.size)
-        diag(DIAG_SERVER, DIAG_WARN, "unknown settings are ignored: %.*s",
-             SLICE_FMT(buf_slice(&line)));
-    buf_clear(&line);
-    for (size_t i = 0; i < config_later_count(config); i++) {
-        struct slice key = config_later_at(config, i);
-        if (!own_file || !first_start_wrote(key))
-            buf_printf(&line, "%s%.*s", line.size ? ", " : "", SLICE_FMT(key));
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        struct slice key;
+        buf_clear(&line);
+        for (size_t at = 0; (key = config_note_at(config, notes[i].note, at)).data; at++)
+            if (!own_file || !first_start_wrote(key))
+                buf_printf(&line, "%s%.*s", line.size ? ", " : "", SLICE_FMT(key));
+        if (line.size)
+            diag(DIAG_SERVER, notes[i].level, "%s: %.*s", notes[i].text,
+                 SLICE_FMT(buf_slice(&line)));
     }
-    if (line.size)
-        diag(DIAG_SERVER, DIAG_WARN, "these settings have no effect yet: %.*s",
-             SLICE_FMT(buf_slice(&line)));
-    buf_clear(&line);
-    for (size_t i = 0; i < config_plugin_count(config); i++)
-        buf_printf(&line, "%s%.*s", i ? ", " : "", SLICE_FMT(config_plugin_at(config, i)));
-    if (line.size)
-        diag(
-            DIAG_SERVER, DIAG_WARN,
-            "these settings name Java classes, which Klamm does not load; what they would check or "
-            "report is not done: %.*s",
-            SLICE_FMT(buf_slice(&line)));
+    buf_fini(&line);
+}
+
+static void tell_keys(const struct config *config, bool own_file)
+{
+    tell_notes(config, own_file);
+    struct buf line;
+    buf_init(&line);
     if (config_list(config, BROKER_KEY_CONFIG_PROVIDERS).count > 0)
         diag(DIAG_SERVER, DIAG_WARN, "config.providers has no effect: Klamm loads no Java classes");
-    buf_clear(&line);
     for (size_t i = 0; i < config_reference_count(config); i++)
         buf_printf(&line, "%s%.*s", i ? ", " : "", SLICE_FMT(config_reference_at(config, i)));
     if (line.size)

@@ -88,7 +88,9 @@ static void formats_as_kafkas_tool(void **state)
                         "--no-initial-controllers.\n");
     assert_int_equal(run("storage format -t x -c bad.properties --standalone"), 1);
     assert_string_equal(output,
-                        "Missing required configuration \"node.id\" which has no default value.\n");
+                        "Missing required configuration \"node.id\" which has no default value. "
+                        "Write node.id=1, or another number from 0 to 2147483647 that no other "
+                        "node of the cluster has.\n");
     assert_int_equal(run(FORMAT " --standalone"), 0);
     assert_string_equal(output, "Formatting dynamic metadata voter directory store with "
                                 "metadata.version 4.4-IV2.\n");

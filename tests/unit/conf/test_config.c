@@ -1,4 +1,4 @@
-/* Typed getters, layers, references, what is unknown or without effect. */
+/* Typed getters, layers, references, what is said of a value that is missing or wrong. */
 #include "conf/config_layers.h"
 #include "fixture.h"
 
@@ -50,6 +50,42 @@ static void test_missing_and_defaults(void **state)
     config_unref(config);
 }
 
+/* Besides Kafka's sentence: what to write, once for all that is missing, and which numbers go. */
+static void test_hints(void **state)
+{
+    (void)state;
+    assert_refused("log.dirs=/a\n",
+                   "no default value. Write process.roles=broker,controller. Write node.id=1, or "
+                   "another number from 0 to 2147483647",
+                   "Write controller.listener.names=CONTROLLER, and put CONTROLLER://host:port");
+    assert_refused("process.roles=broker,controller\ncontroller.listener.names=C\n",
+                   "\"node.id\" which has no default value. Write node.id=1", "has.");
+    assert_refused(NODE "num.network.threads=many\n",
+                   "Invalid value many for configuration num.network.threads: Not a number of type "
+                   "INT. Allowed are 1 to 2147483647.",
+                   "");
+    assert_refused(NODE "log.retention.ms=7d\n",
+                   "type LONG. Allowed are -9223372036854775808 to 9223372036854775807.", "");
+    assert_refused(NODE "compression.gzip.level=12\n", "equal to -1. Allowed are 1 to 9, or -1.",
+                   "");
+    assert_refused(NODE "log.cleaner.min.cleanable.ratio=half\n",
+                   "type DOUBLE. Allowed are 0 to 1.", "");
+    assert_refused(NODE "node.id=x\n", "node.id: Not a number of type INT. Allowed are 0 to", "");
+    /* What a tool of Kafka's reads stays as it is: the answer to an alteration has no hint. */
+    struct config *config = config_of(NODE), *altered;
+    struct arena arena;
+    arena_init(&arena);
+    struct slice message;
+    assert_int_equal(config_try_dynamic(config, PAIRS(PAIR("log.cleaner.threads", "x")), NO_PAIRS,
+                                        &arena, &altered, &message),
+                     ERR_INVALID_CONFIG);
+    assert_slice_eq(message,
+                    "Invalid value x for configuration log.cleaner.threads: Not a number of type "
+                    "INT");
+    arena_fini(&arena);
+    config_unref(config);
+}
+
 static void test_dynamic_layers(void **state)
 {
     (void)state;
@@ -92,33 +128,12 @@ static void test_references(void **state)
     config_unref(NULL);
 }
 
-static void test_what_the_start_says(void **state)
-{
-    (void)state;
-    struct config *config =
-        config_of(NODE "no.such.key=1\nlistener.name.plaintext.max.connections=3\n"
-                       "sasl.kerberos.service.name=kafka\nnum.io.threads=4\n"
-                       "create.topic.policy.class.name=a.B\nmetric.reporters=\n"
-                       "principal.builder.class=org.apache.kafka.common.security.authenticator."
-                       "DefaultKafkaPrincipalBuilder\nclient.quota.callback.class=c.D\n");
-    assert_int_equal(config_unknown_count(config), 1);
-    assert_slice_eq(config_unknown_at(config, 0), "no.such.key");
-    assert_int_equal(config_later_count(config), 1);
-    assert_slice_eq(config_later_at(config, 0), "sasl.kerberos.service.name");
-    assert_int_equal(config_plugin_count(config), 2);
-    assert_slice_eq(config_plugin_at(config, 0), "create.topic.policy.class.name");
-    assert_slice_eq(config_plugin_at(config, 1), "client.quota.callback.class");
-    config_unref(config);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_getters),
-        cmocka_unit_test(test_missing_and_defaults),
-        cmocka_unit_test(test_dynamic_layers),
+        cmocka_unit_test(test_getters),    cmocka_unit_test(test_missing_and_defaults),
+        cmocka_unit_test(test_hints),      cmocka_unit_test(test_dynamic_layers),
         cmocka_unit_test(test_references),
-        cmocka_unit_test(test_what_the_start_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

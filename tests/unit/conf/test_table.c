@@ -53,11 +53,25 @@ static void test_columns(void **state)
     assert_int_equal(key->update, CONF_PER_BROKER);
 }
 
+static void test_listener_keys(void **state)
+{
+    (void)state;
+    assert_slice_eq(conf_listener_key(SLICE_LIT("listener.name.x.max.connections")),
+                    "max.connections");
+    assert_true(slice_is_null(conf_listener_key(SLICE_LIT("listener.name.x"))));
+    assert_int_equal(conf_find_below_listener(SLICE_LIT("max.connections")),
+                     BROKER_KEY_MAX_CONNECTIONS);
+    assert_int_equal(conf_find_below_listener(SLICE_LIT("plain.sasl.jaas.config")),
+                     BROKER_KEY_SASL_JAAS_CONFIG);
+    assert_int_equal(conf_find_below_listener(SLICE_LIT("plain.max.connections")), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_key_is_found),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_listener_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
