@@ -59,16 +59,33 @@ static bool is_controller_listener(const struct node *node, struct slice name)
     return listener_list_find(config_controller_listeners(node->static_config), name) != NULL;
 }
 
-static char *bind_failed(struct node *node, const struct listener_info *info,
-                         const struct io_address *address, enum err err)
+/* The entry of `listeners` that is to blame, as it was written, with the port that was free for 0.
+ */
+static struct slice written(struct node *node, const struct listener_address *from, uint16_t port)
 {
+    bool v6 = from->host.size && memchr(from->host.data, ':', from->host.size);
+    return arena_printf(&node->arena, "%.*s://%s%.*s%s:%u", SLICE_FMT(from->name), v6 ? "[" : "",
+                        SLICE_FMT(from->host), v6 ? "]" : "", port);
+}
+
+static char *bind_failed(struct node *node, const struct listener_address *from, uint16_t port,
+                         enum err err)
+{
+    enum { PRIVILEGED_MAX = 1023 };
+    static const char key[] = "listeners (without a properties file: --listen)";
+    struct slice entry = written(node, from, port);
     if (err == ERR_BUSY)
-        return mem_printf(
-            "listener %s: port %u is taken by another process; stop that one, or "
-            "choose another port in `listeners` (without a properties file: --listen)",
-            info->name, address->port);
-    return mem_printf("listener %s cannot listen on %s:%u: %s", info->name, address->host,
-                      address->port, io_error_text(node->options.io, err));
+        return mem_printf("%s: %.*s: the port %u is taken by another process; stop that one, or "
+                          "choose another port",
+                          key, SLICE_FMT(entry), port);
+    const char *low = port && port <= PRIVILEGED_MAX
+                          ? ", and a port above 1023 where the system keeps the lower ones for root"
+                          : "";
+    return mem_printf("%s: cannot listen on %.*s: %s. Allowed are addresses of this machine, or "
+                      "none, as in %.*s://:%u, for all of them%s. What clients are told to connect "
+                      "to is advertised.listeners",
+                      key, SLICE_FMT(entry), io_error_text(node->options.io, err),
+                      SLICE_FMT(from->name), port, low);
 }
 
 static enum err bind_one(struct node *node, const struct listener_address *from, char **ret_text)
@@ -93,12 +110,15 @@ static enum err bind_one(struct node *node, const struct listener_address *from,
     char *host = arena_cstr(&node->arena, from->host);
     enum err err = io_resolve(node->options.io, host ? host : "", from->port, &address);
     if (err) {
-        *ret_text = mem_printf("listener %s: the host %s has no address", info.name, host);
+        *ret_text = mem_printf(
+            "listeners: %.*s: the host %s has no address. Write a name or an address of this "
+            "machine, or none, as in %s://:%u, for all of its addresses",
+            SLICE_FMT(written(node, from, from->port)), host, info.name, from->port);
         return err;
     }
     err = listener_open(node->net, &info, &address, &node->listeners[node->listener_count]);
     if (err)
-        *ret_text = bind_failed(node, &info, &address, err);
+        *ret_text = bind_failed(node, from, from->port, err);
     else
         node->listener_count++;
     return err;
@@ -150,6 +170,7 @@ static enum err open_folders(struct node *node, char **ret_text)
     options.io = node->options.io;
     options.paths = names;
     options.path_count = paths.count;
+    options.paths_key = config_is_null(config, BROKER_KEY_LOG_DIRS) ? "log.dir" : "log.dirs";
     options.metadata_path = absolute(node, config_metadata_log_dir(config));
     options.failed_loop = node->meta_loop;
     options.failed = folder_failed;
@@ -465,7 +486,9 @@ static void become_ready(struct loop_timer *timer)
         enum err err = listener_start(node->listeners[i]);
         if (err) {
             const struct listener_info *info = listener_info(node->listeners[i]);
-            start_failed(node, bind_failed(node, info, &info->bound, err));
+            const struct listener_address *from =
+                listener_list_find(config_listeners(node->static_config), slice_str(info->name));
+            start_failed(node, bind_failed(node, from, info->bound.port, err));
             return;
         }
     }

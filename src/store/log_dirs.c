@@ -14,6 +14,7 @@ void log_dirs_options_init(struct log_dirs_options *options)
 {
     *options = (struct log_dirs_options){
         .node_id = -1,
+        .paths_key = "log.dirs",
         .recovery_threads = 2,
         .checkpoint_ms = 60000,
         .start_checkpoint_ms = 60000,
@@ -88,6 +89,12 @@ static void free_dir(struct log_dir *dir)
     mem_free(dir);
 }
 
+/* The key of the configuration that names the folder. */
+static const char *key_of(const struct log_dir *dir)
+{
+    return dir->is_metadata ? "metadata.log.dir" : dir->dirs->options.paths_key;
+}
+
 /* *ret_refused: why the folder is offline. */
 static enum err lock_folder(struct log_dir *dir, enum err *ret_refused, char **ret_text)
 {
@@ -99,17 +106,18 @@ static enum err lock_folder(struct log_dir *dir, enum err *ret_refused, char **r
         mem_free(path);
     }
     if (err == ERR_BUSY) {
-        *ret_text = mem_printf("The log folder %s is in use by another process, which holds its "
-                               ".lock file. Stop that one or choose another folder.",
-                               dir->path);
+        *ret_text =
+            mem_printf("%s: the log folder %s is in use by another process, which holds its "
+                       ".lock file. Stop that one or choose another folder.",
+                       key_of(dir), dir->path);
         return err;
     }
     /* A folder that cannot be used goes offline; the others live. */
     if (err && err != ERR_DISK_FULL) {
         diag(DIAG_STORE, DIAG_ERROR,
-             "log folder %s cannot be used: %s. Its partitions are not served until it is mended "
-             "and the node started again",
-             dir->path, io_error_text(io, err));
+             "%s: log folder %s cannot be used: %s. Its partitions are not served until it is "
+             "mended and the node started again",
+             key_of(dir), dir->path, io_error_text(io, err));
         __atomic_store_n(&dir->online, 0, __ATOMIC_RELEASE);
         *ret_refused = err;
     }
@@ -190,7 +198,9 @@ static enum err read_metas(struct log_dirs *dirs, char **ret_text)
             err = ERR_NONE;
         } else if (err == ERR_CORRUPT) {
             *ret_text = mem_printf("%s/meta.properties cannot be understood: it must hold "
-                                   "version=1, cluster.id and node.id. Put it back from a copy.",
+                                   "version=1, cluster.id, node.id (a number from 0 on) and, if "
+                                   "any, directory.id (22 characters, as klamm storage "
+                                   "random-uuid prints). Put it back from a copy.",
                                    dir->path);
         } else if (err) {
             log_dir_fail(dir, "read meta.properties");
@@ -284,8 +294,10 @@ enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs *
     for (int i = 0; i < dirs->folder_count && !err; i++)
         err = lock_folder(dirs->dirs[i], &refused, ret_text);
     if (!err && !any_online(dirs)) {
-        *ret_text =
-            mem_printf("None of the log folders can be used: %s", io_error_text(dirs->io, refused));
+        *ret_text = mem_printf(
+            "%s: none of the log folders can be used, beginning with %s: %s. Name folders "
+            "that exist or can be made, and that this user may write to",
+            options->paths_key, dirs->dirs[0]->path, io_error_text(dirs->io, refused));
         err = ERR_IO;
     }
     if (!err)

@@ -23,6 +23,7 @@ struct log_dirs_options {
     struct io *io;
     const char *const *paths; /* log.dirs, absolute or relative to the process */
     int path_count;
+    const char *paths_key;     /* the key that names them: log.dirs, or log.dir; static */
     const char *metadata_path; /* metadata.log.dir; NULL = the first of paths */
     struct slice cluster_id;   /* null: take what meta.properties says */
     int32_t node_id;

@@ -92,14 +92,21 @@ def refusals(root):
         other.properties["log.dirs"] = node.data
         code, text = run("server", other.config_path())
         check("a locked folder explains itself", code != 0 and node.data in text and
-              re.search("lock|in use|another", text), text)
+              re.search("lock|in use|another", text) and "log.dirs:" in text, text)
+        other = Klamm()
+        other.format()
+        other.properties["metadata.log.dir"] = node.data
+        code, text = run("server", other.config_path())
+        check("a locked metadata folder names its key", code != 0 and
+              f"metadata.log.dir: the log folder {node.data} is in use" in text, text)
         other = Klamm()
         other.format()
         other.properties["listeners"] = (f"PLAINTEXT://127.0.0.1:{node.port},"
                                          f"CONTROLLER://127.0.0.1:{other.controller_port}")
         code, text = run("server", other.config_path())
         check("a busy port explains itself", code != 0 and str(node.port) in text and
-              re.search("in use|taken|already", text), text)
+              re.search("in use|taken|already", text) and "listeners" in text and
+              f"PLAINTEXT://127.0.0.1:{node.port}" in text, text)
     finally:
         node.clean()
     fresh = Klamm()
@@ -130,8 +137,40 @@ def refusals(root):
     code, text = run("server", fresh.config_path())
     check("a folder of another cluster is refused with both ids", code != 0 and
           stranger in text and CLUSTER_ID in text and second.data in text, text)
+    for address, words in (("192.0.2.7", ["PLAINTEXT://192.0.2.7:", "Cannot assign", "PLAINTEXT://:"]),
+                           ("no-such-host.invalid", ["no-such-host.invalid", "PLAINTEXT://:"])):
+        bad = Klamm()
+        bad.format()
+        bad.properties["listeners"] = bad.properties["listeners"].replace("127.0.0.1", address, 1)
+        code, text = run("server", bad.config_path())
+        check(f"an address that is not this machine's names its key: {address}", code != 0 and
+              all(w in text for w in words + ["listeners"]), text)
+    bad = Klamm()
+    bad.format()
+    meta = os.path.join(bad.data, "meta.properties")
+    with open(meta, encoding="ascii") as f:
+        text = f.read()
+    with open(meta, "w", encoding="ascii") as f:
+        f.write(re.sub("directory.id=.*", "directory.id=x", text))
+    code, text = run("server", bad.config_path())
+    check("a damaged directory.id: it is among what is named", code != 0 and meta in text and
+          "directory.id" in text, text)
+    bad = Klamm()
+    bad.properties["log.dirs"] = os.path.join(root, "file", "logs")
+    open(os.path.join(root, "file"), "w", encoding="ascii").close()
+    code, text = run("server", bad.config_path())
+    check("a log folder that cannot be used: its key is named", code != 0 and
+          "log.dirs: none of the log folders can be used" in text and
+          bad.properties["log.dirs"] in text, text)
+    empty = os.path.join(root, "empty.properties")
+    with open(empty, "w", encoding="ascii") as f:
+        f.write("log.dirs=/nowhere\n")
+    code, text = run("server", empty)
+    check("missing keys: all of them and what to write", code != 0 and
+          all(w in text for w in ("Write process.roles=broker,controller.", "Write node.id=1",
+                                  "Write controller.listener.names=CONTROLLER")), text)
     for key, value, words in (
-            ("num.network.threads", "many", ["num.network.threads", "many"]),
+            ("num.network.threads", "many", ["num.network.threads", "many", "1 to 2147483647"]),
             ("log.segment.bytes", "1", ["log.segment.bytes", "1"]),
             ("compression.type", "rar", ["compression.type", "rar", "zstd"]),
             ("advertised.listeners", "PLAINTEXT://0.0.0.0:9092", ["advertised.listeners", "0.0.0.0"]),
@@ -152,9 +191,18 @@ def refusals(root):
     code, text = run("server", Klamm().config_path(), "--override", "num.io.threads=2.5")
     check("--override wins over the file and is checked like it", code == 1 and
           "Invalid value 2.5 for configuration num.io.threads" in text, text)
-    odd = Klamm(some__odd__key="1", broker__rack="${env:RACK}").start()
+    odd = Klamm(some__odd__key="1", broker__rack="${env:RACK}", num__io__threads="3",
+                queued__max__requests="9", listener__name__plaintext__num__network__threads="2",
+                listener__name__external__max__connections="2").start()
     odd.stop()
     check("an unknown key is a warning", "some.odd.key" in odd.log(), odd.log())
+    for level, words, keys in (
+            ("INFO", "change nothing in Klamm", ["num.io.threads", "queued.max.requests"]),
+            ("WARN", "no effect yet", ["listener.name.plaintext.num.network.threads"]),
+            ("WARN", "name no listener", ["listener.name.external.max.connections"])):
+        lines = [line for line in odd.log().splitlines() if words in line]
+        check(f"keys that do nothing are told once, in one line: {words}", len(lines) == 1 and
+              level in lines[0] and all(k in lines[0] for k in keys), odd.log())
     check("a reference that is taken literally is a warning",
           "taken as they stand: broker.rack" in odd.log(), odd.log())
     odd.clean()

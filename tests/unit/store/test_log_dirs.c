@@ -58,11 +58,35 @@ static void new_folders_join(void **state)
     dirs_end(&x);
 }
 
+/* An error names the key that the folder came from. */
+static void names_the_key(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 1);
+    char below[256];
+    snprintf(below, sizeof below, "%s/meta.properties/logs", x.paths[0]);
+    x.path_list[0] = below;
+    assert_int_equal(open_text(&x, "log.dirs: none of the log folders"), ERR_IO);
+    assert_int_equal(open_text(&x, below), ERR_IO);
+    x.options.paths_key = "log.dir";
+    assert_int_equal(open_text(&x, "log.dir: none of the log folders"), ERR_IO);
+    x.path_list[0] = x.paths[0];
+    snprintf(below, sizeof below, "%s/meta.properties", x.paths[0]);
+    int fd;
+    assert_int_equal(io_open(x.f->io, below, IO_WRITE | IO_CREATE | IO_TRUNCATE, &fd), ERR_NONE);
+    static const char text[] = "version=1\ncluster.id=c\nnode.id=1\ndirectory.id=x\n";
+    assert_int_equal(io_pwrite(x.f->io, fd, text, sizeof text - 1, 0), ERR_NONE);
+    io_close(x.f->io, fd);
+    assert_int_equal(open_text(&x, "directory.id (22 characters"), ERR_CORRUPT);
+    dirs_end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(explains_what_is_wrong),
         STORE_TEST(new_folders_join),
+        STORE_TEST(names_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
