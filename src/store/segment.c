@@ -135,7 +135,11 @@ static bool plausible(const struct segment *segment)
     }
     if (index_count(&segment->times)) {
         struct time_index_entry last = time_index_last(&segment->times, segment->base);
-        if (last.offset < segment->base || last.timestamp < 0)
+        /* Killed between cutting the one file and the other. Kept, such an end would make the
+         * segment's largest timestamp 0, and retention would delete it. */
+        bool zeros = last.offset == segment->base && last.timestamp == 0;
+        if (last.offset < segment->base || last.timestamp < 0 ||
+            (zeros && index_count(&segment->times) > 1))
             return false;
     }
     return true;

@@ -59,7 +59,8 @@ enum err segment_rebuild_indexes(struct segment *segment, int32_t index_interval
 
 enum err segment_mend_indexes(struct segment *segment, int32_t index_interval)
 {
-    diag(DIAG_STORE, DIAG_WARN, "%s: the indexes of segment %lld are damaged; they are made again",
+    diag(DIAG_STORE, DIAG_WARN,
+         "%s: an index of segment %lld does not fit its batches; both are made again from them",
          segment->path->text, (long long)segment->base);
     enum err err = segment_rebuild_indexes(segment, index_interval);
     return err == ERR_CORRUPT_MESSAGE ? ERR_NONE : err;

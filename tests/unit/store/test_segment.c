@@ -95,6 +95,29 @@ static void damaged_index_is_made_again(void **state)
     segment_end(&x);
 }
 
+/* Apache Kafka was killed when it had cut one index file to its entries, and not yet the other. */
+static void a_time_index_that_was_not_cut_is_made_again(void **state)
+{
+    struct segment_fixture x;
+    segment_begin(&x, *state);
+    for (int i = 0; i < 200; i++)
+        segment_add(&x, 1, 20, 1000 + i);
+    assert_int_equal(segment_write_indexes(x.segment, true), ERR_NONE);
+    struct buf before, after;
+    buf_init(&before);
+    buf_init(&after);
+    store_slurp(x.f, "00000000000000000100.timeindex", &before);
+    store_cut_file(x.f, "00000000000000000100.timeindex", 10485756);
+    segment_reload(&x);
+    assert_int_equal(segment_load_times(x.segment, 500), ERR_NONE);
+    assert_int_equal(x.segment->max_timestamp, 1199);
+    store_slurp(x.f, "00000000000000000100.timeindex", &after);
+    assert_true(slice_eq(buf_slice(&before), buf_slice(&after)));
+    buf_fini(&before);
+    buf_fini(&after);
+    segment_end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +125,7 @@ int main(void)
         STORE_TEST(is_cut),
         STORE_TEST(names_are_parsed),
         STORE_TEST(damaged_index_is_made_again),
+        STORE_TEST(a_time_index_that_was_not_cut_is_made_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
