@@ -1,6 +1,7 @@
 /* The feature records of a new cluster; see bootstrap.h. Pure. */
 #include "meta/bootstrap.h"
 
+#include "meta/edit.h"
 #include "meta/features.h"
 #include "wire_metadata_records.h"
 
@@ -43,4 +44,23 @@ void bootstrap_records(int16_t metadata_version, const struct bootstrap_level *l
             !slice_eq(next, FEATURE_KRAFT_VERSION))
             add(records, next, level);
     }
+}
+
+enum err bootstrap_check(const struct meta_records *records, const struct meta_image *base,
+                         struct arena *arena, struct slice *ret_text)
+{
+    struct meta_edit *edit = meta_edit_new(base);
+    enum err e = ERR_NONE;
+    for (int32_t i = 0; i < records->count && e == ERR_NONE; i++)
+        e = meta_edit_replay(edit, meta_records_at(records, i), arena, ret_text);
+    if (e == ERR_NONE) {
+        struct meta_image *image = meta_edit_image(edit, *meta_image_provenance(base));
+        if (meta_image_metadata_version(image) < 0) {
+            *ret_text = SLICE_LIT("no record says which metadata.version the cluster has");
+            e = ERR_CORRUPT;
+        }
+        meta_image_unref(image);
+    }
+    meta_edit_free(edit);
+    return e;
 }

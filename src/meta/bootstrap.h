@@ -2,7 +2,9 @@
 #ifndef KLAMM_META_BOOTSTRAP_H
 #define KLAMM_META_BOOTSTRAP_H
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "meta/image.h"
 #include "meta/records.h"
 
 struct bootstrap_level {
@@ -15,5 +17,10 @@ struct bootstrap_level {
  * control record). */
 void bootstrap_records(int16_t metadata_version, const struct bootstrap_level *levels,
                        int32_t level_count, struct meta_records *records);
+
+/* Whether records that were read can become the first ones on top of `base`: all can be replayed
+ * and metadata.version is among them. ERR_CORRUPT with a sentence in `arena` otherwise. */
+enum err bootstrap_check(const struct meta_records *records, const struct meta_image *base,
+                         struct arena *arena, struct slice *ret_text);
 
 #endif

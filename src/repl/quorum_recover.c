@@ -164,18 +164,44 @@ static enum err read_snapshots(struct quorum *q, char **ret_text)
     return e;
 }
 
-/* Where earlier releases kept the bootstrap records; the defaults when there is nothing at all. */
-static enum err read_old_bootstrap(struct quorum *q, struct slice log_dir, char **ret_text)
+/* Records that a decision cannot replay must be refused here, where a person reads why. */
+static enum err check_bootstrap(struct quorum *q, const char *path, char **ret_text)
 {
-    if (q->bootstrap.count > 0)
-        return ERR_NONE;
-    char *path = mem_printf("%.*s/bootstrap.checkpoint", SLICE_FMT(log_dir));
+    struct arena arena;
+    struct slice why = SLICE_NULL;
+    arena_init(&arena);
+    enum err e = bootstrap_check(&q->bootstrap, q->loader.image, &arena, &why);
+    if (e != ERR_NONE)
+        *ret_text = mem_printf("%s: %.*s (these are the first records of a cluster that has not "
+                               "run yet, perhaps formatted by a newer release: start it with that "
+                               "release, or empty its log folders and format them again with "
+                               "this one)",
+                               path, SLICE_FMT(why));
+    arena_fini(&arena);
+    return e;
+}
+
+/* Where earlier releases kept the bootstrap records; the defaults when there is nothing at all. */
+static enum err read_old_bootstrap(struct quorum *q, const char *path, char **ret_text)
+{
     enum err e = read_snapshot(q, path, 0, 0, true, ret_text);
-    mem_free(path);
     if (e == ERR_NOT_FOUND)
         e = ERR_NONE;
     if (e == ERR_NONE && q->bootstrap.count == 0)
         bootstrap_records(META_VERSION_LATEST, NULL, 0, &q->bootstrap);
+    return e;
+}
+
+/* The bootstrap records, wherever they are; checked when they are still to be written. */
+static enum err settle_bootstrap(struct quorum *q, struct slice log_dir, char **ret_text)
+{
+    bool in_snapshot = q->bootstrap.count > 0;
+    char *path = in_snapshot ? quorum_snapshot_path(q->path, 0, 0)
+                             : mem_printf("%.*s/bootstrap.checkpoint", SLICE_FMT(log_dir));
+    enum err e = in_snapshot ? ERR_NONE : read_old_bootstrap(q, path, ret_text);
+    if (e == ERR_NONE && meta_image_metadata_version(q->loader.image) < 0)
+        e = check_bootstrap(q, path, ret_text);
+    mem_free(path);
     return e;
 }
 
@@ -219,6 +245,6 @@ enum err quorum_recover(struct quorum *q, char **ret_text)
     if (e == ERR_NONE)
         e = read_log(q, ret_text);
     if (e == ERR_NONE)
-        e = read_old_bootstrap(q, slice_of(folder.data, cut > 0 ? cut - 1 : 0), ret_text);
+        e = settle_bootstrap(q, slice_of(folder.data, cut > 0 ? cut - 1 : 0), ret_text);
     return e;
 }

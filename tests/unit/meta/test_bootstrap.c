@@ -43,8 +43,36 @@ static void records_of_a_new_cluster(void **state)
           "streams.version=1 transaction.version=2 ");
 }
 
+/* Records of a folder that another release formatted: told, not left to a decision. */
+static void records_that_cannot_be_replayed(void **state)
+{
+    (void)state;
+    struct kit kit;
+    kit_init(&kit);
+    struct meta_image *empty = meta_image_empty();
+    struct slice text = SLICE_NULL;
+    bootstrap_records(33, NULL, 0, &kit.records);
+    assert_int_equal(bootstrap_check(&kit.records, empty, &kit.arena, &text), ERR_NONE);
+    assert_true(slice_is_null(text));
+    meta_records_add_payload(&kit.records, SLICE_LIT("\1\x4d\0"));
+    assert_int_equal(bootstrap_check(&kit.records, empty, &kit.arena, &text), ERR_CORRUPT);
+    assert_slice_eq(text, "metadata record type 77 is unknown: was the log written by a newer "
+                          "release?");
+    meta_records_clear(&kit.records);
+    kit_feature(&kit, "metadata.version", 35);
+    assert_int_equal(bootstrap_check(&kit.records, empty, &kit.arena, &text), ERR_CORRUPT);
+    assert_slice_eq(text, "metadata.version 35 is not supported: this release knows 7 to 33");
+    meta_records_clear(&kit.records);
+    kit_feature(&kit, "share.version", 1);
+    assert_int_equal(bootstrap_check(&kit.records, empty, &kit.arena, &text), ERR_CORRUPT);
+    assert_slice_eq(text, "no record says which metadata.version the cluster has");
+    meta_image_unref(empty);
+    kit_fini(&kit);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(records_of_a_new_cluster)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(records_of_a_new_cluster),
+                                       cmocka_unit_test(records_that_cannot_be_replayed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

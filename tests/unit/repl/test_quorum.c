@@ -7,6 +7,7 @@
 #include "os/io_ops.h"
 #include "os/lock.h"
 #include "repl/quorum.h"
+#include "repl/quorum_format.h"
 #include "wire_messages.h"
 #include "wire_metadata_records.h"
 
@@ -704,6 +705,35 @@ static void damage_is_named(void **state)
     stage_fini(&s);
 }
 
+/* A folder that a newer release formatted and nobody started. */
+static void bootstrap_records_of_a_newer_release_are_named(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    struct feature_level_record level;
+    wire_init(&wire_feature_level_record, &level);
+    level.name = SLICE_LIT("metadata.version");
+    level.feature_level = 35;
+    struct meta_records records;
+    meta_records_init(&records);
+    meta_records_add(&records, &wire_feature_level_record, 0, &level);
+    struct quorum_format format = {.io = s.io,
+                                   .cluster_id = SLICE_LIT("c"),
+                                   .node_id = 1,
+                                   .has_metadata = true,
+                                   .bootstrap = &records};
+    char *text = NULL;
+    assert_int_equal(quorum_format_dir(&format, s.dir, &s.dir_id, &text), ERR_NONE);
+    assert_int_equal(stage_open(&s, &text), ERR_CORRUPT);
+    assert_non_null(strstr(text, "00000000000000000000-0000000000.checkpoint: metadata.version 35 "
+                                 "is not supported: this release knows 7 to 33 (these "));
+    assert_non_null(strstr(text, "start it with that release, or empty its log folders"));
+    mem_free(text);
+    meta_records_fini(&records);
+    stage_fini(&s);
+}
+
 static void the_quorum_describes_itself(void **state)
 {
     (void)state;
@@ -781,6 +811,7 @@ int main(void)
         cmocka_unit_test(snapshots_replace_the_log),
         cmocka_unit_test(old_files_go_off_the_lock),
         cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(bootstrap_records_of_a_newer_release_are_named),
         cmocka_unit_test(the_quorum_describes_itself),
         cmocka_unit_test(no_voters_are_told_apart),
         cmocka_unit_test(other_voters_are_refused),
