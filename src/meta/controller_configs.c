@@ -14,8 +14,6 @@
 #include "wire_incremental_alter_configs.h"
 #include "wire_metadata_records.h"
 
-#define MIN_ISR SLICE_LIT("min.insync.replicas")
-
 bool controller_elr_enabled(const struct controller *c)
 {
     return meta_image_feature(c->image, FEATURE_ELR_VERSION) > 0 &&

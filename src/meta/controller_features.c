@@ -20,6 +20,34 @@ static void add_feature(struct controller *c, struct slice name, int16_t level)
     meta_records_add(c->records, &wire_feature_level_record, 0, &r);
 }
 
+static void add_min_isr(struct controller *c, struct slice broker, struct slice value)
+{
+    struct config_record r;
+    wire_init(&wire_config_record, &r);
+    r.resource_type = META_RESOURCE_BROKER;
+    r.resource_name = broker;
+    r.name = MIN_ISR;
+    r.value = value;
+    meta_records_add(c->records, &wire_config_record, 0, &r);
+}
+
+/* With eligible leader replicas, min.insync.replicas is the cluster's and no broker's: what is
+ * missing for that is written when they are turned on, as alterations then refuse to mend it. */
+static void add_elr_safety(struct controller *c)
+{
+    const struct meta_config *cluster =
+        meta_image_config(c->image, META_RESOURCE_BROKER, SLICE_LIT(""));
+    int64_t own = config_int(c->settings->config, BROKER_KEY_MIN_INSYNC_REPLICAS);
+    if (!cluster || slice_is_null(meta_config_get(cluster, MIN_ISR)))
+        add_min_isr(c, SLICE_LIT(""), arena_printf(c->arena, "%lld", (long long)own));
+    for (size_t i = 0; i < meta_image_config_count(c->image); i++) {
+        const struct meta_config *config = meta_image_config_at(c->image, i);
+        if (config->type == META_RESOURCE_BROKER && config->resource.size > 0 &&
+            !slice_is_null(meta_config_get(config, MIN_ISR)))
+            add_min_isr(c, config->resource, SLICE_NULL);
+    }
+}
+
 /* ---- what is supported ------------------------------------------------------------------------
  */
 
@@ -164,6 +192,8 @@ void controller_update_features(struct controller *c, const struct update_featur
     wire_init(&wire_update_features_response, response);
     response->error_message = SLICE_NULL;
     int32_t before = c->records->count;
+    if (!controller_elr_enabled(c) && proposed_level(c, request, FEATURE_ELR_VERSION) > 0)
+        add_elr_safety(c);
     for (int32_t i = 0; i < request->feature_updates_count; i++) {
         const struct update_features_request_feature_update_key *update =
             &request->feature_updates[i];
@@ -214,20 +244,8 @@ void controller_bootstrap(struct controller *c, const struct meta_records *boots
     for (int32_t i = 0; i < bootstrap->count; i++)
         meta_records_add_payload(c->records, meta_records_at(bootstrap, i));
     c->applied = c->records->count;
-    if (elr) {
-        struct conf_pair min_isr = {
-            SLICE_LIT("min.insync.replicas"),
-            arena_printf(
-                c->arena, "%lld",
-                (long long)config_int(c->settings->config, BROKER_KEY_MIN_INSYNC_REPLICAS))};
-        struct config_record r;
-        wire_init(&wire_config_record, &r);
-        r.resource_type = META_RESOURCE_BROKER;
-        r.resource_name = SLICE_LIT("");
-        r.name = min_isr.name;
-        r.value = min_isr.value;
-        meta_records_add(c->records, &wire_config_record, 0, &r);
-    }
+    if (elr)
+        add_elr_safety(c);
     if (flags & META_HAS_TRANSACTIONS) {
         struct end_transaction_record end;
         wire_init(&wire_end_transaction_record, &end);

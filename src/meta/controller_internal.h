@@ -19,6 +19,8 @@ bool controller_unclean_allowed(struct controller *c, struct slice topic);
 /* min.insync.replicas of a topic, at most its replication factor. */
 int32_t controller_min_isr(struct controller *c, const struct meta_topic *topic);
 
+#define MIN_ISR SLICE_LIT("min.insync.replicas")
+
 /* Eligible leader replicas are in use. */
 bool controller_elr_enabled(const struct controller *c);
 /* ConfigRecords, and what a change of min.insync.replicas brings along. */

@@ -112,10 +112,12 @@ static inline void kit_broker(struct kit *kit, int32_t id, int64_t epoch, bool f
     static const struct {
         const char *name;
         int16_t min, max;
-    } features[] = {
-        {"metadata.version", 7, 33}, {"share.version", 0, 2}, {"transaction.version", 0, 2}};
-    register_broker_record_features_new(&kit->arena, &r, 3);
-    for (int i = 0; i < 3; i++) {
+    } features[] = {{"eligible.leader.replicas.version", 0, 1},
+                    {"metadata.version", 7, 33},
+                    {"share.version", 0, 2},
+                    {"transaction.version", 0, 2}};
+    register_broker_record_features_new(&kit->arena, &r, 4);
+    for (int i = 0; i < 4; i++) {
         r.features[i].name = slice_str(features[i].name);
         r.features[i].min_supported_version = features[i].min;
         r.features[i].max_supported_version = features[i].max;

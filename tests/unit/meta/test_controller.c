@@ -497,6 +497,46 @@ static void features_go_up_and_down(void **state)
     desk_close(&d);
 }
 
+static void assert_min_isr(struct desk *d, const char *broker, const char *expected)
+{
+    const struct meta_config *config =
+        meta_image_config(d->image, META_RESOURCE_BROKER, slice_str(broker));
+    struct slice value = meta_config_get(config, SLICE_LIT("min.insync.replicas"));
+    if (expected)
+        assert_slice_eq(value, expected);
+    else
+        assert_true(slice_is_null(value));
+}
+
+/* What 4.4.0 writes in front of the feature's level, or alterations could not mend it later. */
+static void eligible_replicas_come_with_a_min_isr_of_the_cluster(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "min.insync.replicas=2\n");
+    const char *elr = "eligible.leader.replicas.version";
+    update(&d, elr, 0, 2);
+    assert_records(&d, "12");
+    alter(&d, META_RESOURCE_BROKER, "1", "min.insync.replicas", "3");
+    alter(&d, META_RESOURCE_BROKER, "1", "message.max.bytes", "2000");
+    struct update_features_response r = update(&d, elr, 9, 1);
+    assert_int_equal(r.error_code, ERR_INVALID_UPDATE_VERSION);
+    assert_records(&d, "");
+    r = update(&d, elr, 1, 1);
+    assert_int_equal(r.error_code, 0);
+    assert_records(&d, "4 4 12");
+    assert_min_isr(&d, "", "2");
+    assert_min_isr(&d, "1", NULL);
+    update(&d, elr, 1, 1); /* on already */
+    assert_records(&d, "12");
+    update(&d, elr, 0, 2);
+    alter(&d, META_RESOURCE_BROKER, "", "min.insync.replicas", "4");
+    update(&d, elr, 1, 1); /* nothing is missing */
+    assert_records(&d, "12");
+    assert_min_isr(&d, "", "4");
+    desk_close(&d);
+}
+
 static void producer_ids_come_in_blocks(void **state)
 {
     (void)state;
@@ -577,6 +617,7 @@ int main(void)
         cmocka_unit_test(configs_of_resources),
         cmocka_unit_test(long_lists_cost_no_more_than_their_length),
         cmocka_unit_test(features_go_up_and_down),
+        cmocka_unit_test(eligible_replicas_come_with_a_min_isr_of_the_cluster),
         cmocka_unit_test(producer_ids_come_in_blocks),
         cmocka_unit_test(elections_and_reassignments_of_one_node),
     };
