@@ -165,6 +165,8 @@ static struct slice why_refused(struct controller *c, const struct update_featur
         why = SLICE_LIT("The controller does not support the given upgrade type.");
     else if (level < 0)
         why = SLICE_LIT("A feature version cannot be less than 0.");
+    else if (level == 0 && !feature_find(name))
+        why = arena_printf(c->arena, "Feature %.*s not found.", SLICE_FMT(name));
     else
         why = why_not_supported(c, name, level);
     if (slice_is_null(why) && level < now && type == UPGRADE)

@@ -487,6 +487,9 @@ static void features_go_up_and_down(void **state)
     assert_slice_eq(r.error_message,
                     FAILED "Invalid update version 1 for feature foo. Local controller 1 does not "
                            "support this feature.");
+    r = update(&d, "foo", 0, 2);
+    assert_slice_eq(r.error_message,
+                    FAILED "Invalid update version 0 for feature foo. Feature foo not found.");
     r = update(&d, "metadata.version", 32, 2);
     assert_slice_eq(r.error_message,
                     FAILED "Unsupported metadata.version downgrade from 33 to 32. Refusing to "
