@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/ensure.h"
 #include "base/mem.h"
+#include "record/batch.h"
 #include "record/control.h"
 #include "repl/partition_internal.h"
 
@@ -288,9 +289,12 @@ enum err partition_append_marker(struct partition *partition, const struct parti
     buf_init(&bytes);
     struct control_end_txn control = {.is_commit = marker->commit,
                                       .coordinator_epoch = marker->coordinator_epoch};
-    enum err err = control_build_end_txn(&bytes, 0, -1, io_wall_ms(partition->io),
-                                         marker->producer_id, marker->producer_epoch, &control);
+    int64_t now_ms = io_wall_ms(partition->io);
+    enum err err = control_build_end_txn(&bytes, 0, -1, now_ms, marker->producer_id,
+                                         marker->producer_epoch, &control);
     if (!err) {
+        if (partition_config(partition).timestamp_type == TOPIC_TIMESTAMP_APPEND)
+            batch_set_max_timestamp(bytes.data, true, now_ms);
         *append = (struct partition_append){.origin = LOG_COORDINATOR,
                                             .all_in_sync = true,
                                             .batches = buf_slice(&bytes),

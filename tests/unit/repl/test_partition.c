@@ -331,6 +331,15 @@ static void transactions_are_verified_and_ended(void **state)
     assert_int_equal(ends.last_stable, 2);
     assert_int_equal(partition_verify_begin(f.partition, 7, 0, 1, true, &append.guard),
                      ERR_INVALID_PRODUCER_EPOCH);
+    /* A marker has the timestamp type of its topic. */
+    assert_int_equal(marked.appended.append_time_ms, -1);
+    f.config.timestamp_type = TOPIC_TIMESTAMP_APPEND;
+    struct log_config log_config;
+    log_config_init(&log_config);
+    partition_set_config(f.partition, &f.config, &log_config);
+    marker.producer_epoch = 2;
+    assert_int_equal(partition_append_marker(f.partition, &marker, &marked), ERR_NONE);
+    assert_true(marked.appended.append_time_ms > 0);
     buf_fini(&batch);
     end(&f);
 }
