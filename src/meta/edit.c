@@ -330,6 +330,7 @@ struct meta_edit *meta_edit_new(const struct meta_image *base)
     struct meta_edit *edit = mem_zalloc(sizeof *edit);
     edit->image = meta_image_copy(base);
     map_init(&edit->topics);
+    map_init(&edit->names);
     return edit;
 }
 

@@ -21,6 +21,7 @@ struct edit_topic {
 struct meta_edit {
     struct meta_image *image; /* ours alone; roots are replaced in place */
     struct map topics;        /* id -> struct edit_topic */
+    struct map names;         /* name -> those of them that are not removed */
     struct arena *arena;      /* of the replay call under way: decoding and error texts */
     struct slice text;        /* error of the replay call under way */
 };

@@ -91,6 +91,7 @@ static struct edit_topic *topic_open(struct meta_edit *edit, struct slice name,
     topic->id = *id;
     topic->name = slice_to_cstr(name);
     map_put(&edit->topics, meta_uuid_key(&topic->id), topic);
+    map_put(&edit->names, slice_str(topic->name), topic);
     return topic;
 }
 
@@ -149,7 +150,9 @@ void edit_topics_flush(struct meta_edit *edit)
         topic_free(open);
     }
     map_fini(&edit->topics);
+    map_fini(&edit->names);
     map_init(&edit->topics);
+    map_init(&edit->names);
 }
 
 void edit_topics_free(struct meta_edit *edit)
@@ -157,6 +160,7 @@ void edit_topics_free(struct meta_edit *edit)
     for (size_t i = 0; i < map_count(&edit->topics); i++)
         topic_free(map_at(&edit->topics, i));
     map_fini(&edit->topics);
+    map_fini(&edit->names);
 }
 
 static enum err no_topic(struct meta_edit *edit, const char *what, const struct uuid *id)
@@ -169,21 +173,10 @@ static enum err no_topic(struct meta_edit *edit, const char *what, const struct 
 /* ---- records ----------------------------------------------------------------------------------
  */
 
-/* True when an open topic has this name (rare: several topics in one batch). */
-static bool name_is_open(const struct meta_edit *edit, struct slice name)
-{
-    for (size_t i = 0; i < map_count(&edit->topics); i++) {
-        const struct edit_topic *open = map_at(&edit->topics, i);
-        if (!open->removed && slice_eq_str(name, open->name))
-            return true;
-    }
-    return false;
-}
-
 enum err edit_topic_record(struct meta_edit *edit, const void *record)
 {
     const struct topic_record *r = record;
-    if (meta_image_topic(edit->image, r->name) || name_is_open(edit, r->name))
+    if (meta_image_topic(edit->image, r->name) || map_get(&edit->names, r->name))
         return edit_corrupt(edit, "TopicRecord for %.*s, a topic that exists", SLICE_FMT(r->name));
     struct edit_topic *known = map_get(&edit->topics, meta_uuid_key(&r->topic_id));
     if ((known && !known->removed) || meta_image_topic_by_id(edit->image, &r->topic_id))
@@ -290,6 +283,7 @@ enum err edit_remove_topic(struct meta_edit *edit, const void *record)
     buf_put_slice(&key, name);
     edit_remove(&edit->image->configs, &meta_object_type, buf_slice(&key));
     buf_fini(&key);
+    map_remove(&edit->names, name);
     topic->removed = true;
     return ERR_NONE;
 }

@@ -88,6 +88,58 @@ static void removed_topics_take_their_configs_along(void **state)
     kit_fini(&kit);
 }
 
+/* A name that is given, taken away and given again in one batch is held by one topic. */
+static void names_of_one_batch_are_held_once(void **state)
+{
+    (void)state;
+    struct kit kit;
+    kit_init(&kit);
+    struct meta_image *empty = meta_image_empty();
+    struct meta_edit *edit = meta_edit_new(empty);
+    static const enum err expected[] = {ERR_NONE, ERR_NONE, ERR_NONE, ERR_NONE, ERR_CORRUPT};
+    kit_topic(&kit, "t", 1);
+    kit_topic(&kit, "u", 2);
+    remove_topic(&kit, 1);
+    kit_topic(&kit, "t", 1); /* the same id too */
+    kit_topic(&kit, "t", 3);
+    struct slice text;
+    for (int32_t i = 0; i < 5; i++)
+        assert_int_equal(
+            meta_edit_replay(edit, meta_records_at(&kit.records, i), &kit.arena, &text),
+            expected[i]);
+    assert_slice_eq(text, "TopicRecord for t, a topic that exists");
+    meta_edit_free(edit);
+    meta_image_unref(empty);
+    kit_fini(&kit);
+}
+
+static int64_t time_of_topics(int count)
+{
+    struct kit kit;
+    kit_init(&kit);
+    for (int i = 0; i < count; i++) {
+        struct topic_record r;
+        wire_init(&wire_topic_record, &r);
+        r.name = arena_printf(&kit.arena, "topic-%d", i);
+        memcpy(r.topic_id.bytes, &i, sizeof i);
+        meta_records_add(&kit.records, &wire_topic_record, 0, &r);
+    }
+    int64_t before = kit_cpu_ns();
+    struct meta_image *image = kit_image(&kit, NULL);
+    int64_t took = kit_cpu_ns() - before;
+    assert_int_equal(meta_image_topic_count(image), count);
+    meta_image_unref(image);
+    kit_fini(&kit);
+    return took;
+}
+
+/* A snapshot is one batch to the edit: sixteen times the topics may not take 256 times as long. */
+static void topics_of_a_snapshot_cost_no_more_than_their_number(void **state)
+{
+    (void)state;
+    assert_true(time_of_topics(16000) < 60 * time_of_topics(1000));
+}
+
 static void configs_are_set_replaced_and_removed(void **state)
 {
     (void)state;
@@ -249,6 +301,8 @@ int main(void)
         cmocka_unit_test(a_change_leaves_the_old_image_alone),
         cmocka_unit_test(no_leader_in_a_change_keeps_its_epoch),
         cmocka_unit_test(removed_topics_take_their_configs_along),
+        cmocka_unit_test(names_of_one_batch_are_held_once),
+        cmocka_unit_test(topics_of_a_snapshot_cost_no_more_than_their_number),
         cmocka_unit_test(configs_are_set_replaced_and_removed),
         cmocka_unit_test(registrations),
         cmocka_unit_test(kept_records_come_back_byte_for_byte),
