@@ -58,17 +58,24 @@ static int32_t alive_brokers(struct quorum *quorum)
     return alive;
 }
 
-/* An impossible default (three replicas on one node) is told once, with what to write instead. */
+/* An impossible default (three replicas on one node) is told once for each key, with what to write
+ * instead. */
 static void explain(const struct creation *creation, int32_t i)
 {
-    static atomic_bool told;
-    if (creation->errors[i] != ERR_INVALID_REPLICATION_FACTOR || atomic_exchange(&told, true))
+    static atomic_bool told_default, told_offsets, told_transactions;
+    if (creation->errors[i] != ERR_INVALID_REPLICATION_FACTOR)
         return;
     enum broker_key key = BROKER_KEY_DEFAULT_REPLICATION_FACTOR;
-    if (slice_eq_str(creation->names[i], TOPIC_CONSUMER_OFFSETS))
+    atomic_bool *told = &told_default;
+    if (slice_eq_str(creation->names[i], TOPIC_CONSUMER_OFFSETS)) {
         key = BROKER_KEY_OFFSETS_TOPIC_REPLICATION_FACTOR;
-    else if (slice_eq_str(creation->names[i], TOPIC_TRANSACTION_STATE))
+        told = &told_offsets;
+    } else if (slice_eq_str(creation->names[i], TOPIC_TRANSACTION_STATE)) {
         key = BROKER_KEY_TRANSACTION_STATE_LOG_REPLICATION_FACTOR;
+        told = &told_transactions;
+    }
+    if (atomic_exchange(told, true))
+        return;
     const char *name = conf_key(CONF_KIND_BROKER, (int)key)->name;
     int32_t alive = alive_brokers(creation->context->quorum);
     diag(DIAG_API, DIAG_WARN,

@@ -383,6 +383,24 @@ def asks_more_in_sync_than_there_are():
     node.clean()
 
 
+def asks_for_more_replicas_than_brokers():
+    """The defaults of the internal topics are for three brokers: each key is told, once."""
+    keys = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor",
+            "default.replication.factor")
+    node = Klamm(**{key: 3 for key in keys}).start()
+    with connect(node.port) as c:
+        for _ in range(2):
+            for kind in (0, 1):
+                found = c.call("FindCoordinator", 4, {"KeyType": kind, "CoordinatorKeys": ["g"]})
+                check("three replicas on one node: the coordinator is not available",
+                      found["Coordinators"][0]["ErrorCode"] == 15, found)
+            c.call("Metadata", 12, {"Topics": [{"Name": "t"}], "AllowAutoTopicCreation": True})
+    for key in keys:
+        check(f"and {key} is told once, with what to write",
+              node.log().count(f"set {key}=1 in the properties file") == 1, node.log()[-2000:])
+    node.clean()
+
+
 def wait_until(ready, seconds=30):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -506,7 +524,8 @@ def main():
                             (never_formats_a_folder_with_logs, (root,)), (refusals, (root,)),
                             (stops_at_any_moment, ()), (first_answers, ()), (crowds, ()),
                             (limited, ()), (credentials, ()),
-                            (asks_more_in_sync_than_there_are, ()), (full_disk, ())):
+                            (asks_more_in_sync_than_there_are, ()),
+                            (asks_for_more_replicas_than_brokers, ()), (full_disk, ())):
         try:
             part(*arguments)
         except Exception as e:
