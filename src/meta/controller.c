@@ -19,6 +19,7 @@ void controller_init(struct controller *c)
     c->owned = NULL;
     c->applied = 0;
     c->effective = NULL;
+    c->names = NULL;
 }
 
 static void apply(struct controller *c, struct meta_provenance provenance)
@@ -34,6 +35,7 @@ static void apply(struct controller *c, struct meta_provenance provenance)
     meta_edit_free(edit);
     meta_image_unref(c->owned);
     c->image = c->owned = next;
+    controller_forget_names(c);
     config_unref(c->effective);
     c->effective = NULL;
 }
@@ -52,6 +54,7 @@ struct meta_image *controller_finish(struct controller *c, struct meta_provenanc
 
 void controller_fini(struct controller *c)
 {
+    controller_forget_names(c);
     meta_image_unref(c->owned);
     config_unref(c->effective);
     c->owned = NULL;

@@ -39,6 +39,7 @@ struct controller {
     struct meta_image *owned; /* what `image` is, once records were replayed */
     int32_t applied;          /* records that `image` has */
     struct config *effective;
+    struct controller_names *names; /* of the topics of `image`; NULL until somebody asks */
 };
 
 /* Prepares `c` for one decision: the caller has set everything above `owned`. */
@@ -97,7 +98,8 @@ struct controller_assignment {
 void controller_assign_dirs(struct controller *c, int32_t broker_id,
                             const struct controller_assignment *assignments, int32_t count);
 
-/* ---- topics (meta/controller_topics*.c) -------------------------------------------------------
+/* ---- topics (meta/controller_topics.c, controller_partitions.c)
+ * ----------------------------------
  */
 
 struct create_topics_request;
@@ -160,7 +162,7 @@ struct alter_configs_response;
 void controller_alter_configs(struct controller *c, const struct alter_configs_request *request,
                               struct alter_configs_response *response);
 
-/* ---- features, producer ids (meta/controller_features.c, _producer_ids.c) ----------------------
+/* ---- features, producer ids (meta/controller_features.c) ---------------------------------------
  */
 
 struct update_features_request;

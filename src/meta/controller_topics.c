@@ -2,11 +2,13 @@
  * order: duplicates within the request, the name, collisions, existence, configs, partitions and
  * replication. Each topic stands for itself: one that is refused leaves no record.
  *
- * Name collisions ('.' against '_') are looked up by a walk over all topics, as creation is rare
- * next to everything that would have to keep an index up to date. */
+ * Name collisions ('.' against '_') are looked up in a map that a decision makes of all topics,
+ * once for all names it creates: creation is rare next to everything that would have to keep an
+ * index up to date. */
 #include "meta/controller_internal.h"
 
 #include "base/map.h"
+#include "base/mem.h"
 #include "conf/dynamic.h"
 #include "meta/topic_name.h"
 #include "wire_create_topics.h"
@@ -21,23 +23,57 @@ static enum err fail(struct slice *ret_text, enum err e, struct slice text)
 /* ---- names ------------------------------------------------------------------------------------
  */
 
+/* Topics of the image by their unified name; those only that can collide. */
+struct controller_names {
+    struct map topics;
+    struct arena arena; /* the keys */
+};
+
+void controller_forget_names(struct controller *c)
+{
+    if (!c->names)
+        return;
+    map_fini(&c->names->topics);
+    arena_fini(&c->names->arena);
+    mem_free(c->names);
+    c->names = NULL;
+}
+
+static struct controller_names *names_of(struct controller *c)
+{
+    if (c->names)
+        return c->names;
+    struct controller_names *names = c->names = mem_zalloc(sizeof *names);
+    map_init(&names->topics);
+    arena_init(&names->arena);
+    META_IMAGE_FOREACH_TOPIC(topic, c->image)
+    {
+        if (!topic_name_has_collision_chars(topic->name))
+            continue;
+        struct slice key = topic_name_unified(topic->name, &names->arena);
+        map_put(&names->topics, key, (void *)(uintptr_t)topic);
+    }
+    return names;
+}
+
+/* Names of one request do not collide with each other, as in Kafka. */
 static enum err check_name(struct controller *c, struct slice name, struct slice *ret_text)
 {
     enum err e = topic_name_check(name, c->arena, ret_text);
-    if (topic_name_has_collision_chars(name)) {
-        META_IMAGE_FOREACH_TOPIC(topic, c->image)
-        {
-            if (topic_name_collides(topic->name, name) && !slice_eq(topic->name, name))
-                return fail(ret_text, ERR_INVALID_TOPIC_EXCEPTION,
-                            arena_printf(c->arena,
-                                         "Topic '%.*s' collides with existing topic: %.*s",
-                                         SLICE_FMT(name), SLICE_FMT(topic->name)));
-        }
-    }
+    if (e != ERR_NONE)
+        return e;
     if (meta_image_topic(c->image, name))
         return fail(ret_text, ERR_TOPIC_ALREADY_EXISTS,
                     arena_printf(c->arena, "Topic '%.*s' already exists.", SLICE_FMT(name)));
-    return e;
+    if (!topic_name_has_collision_chars(name))
+        return ERR_NONE;
+    const struct meta_topic *other =
+        map_get(&names_of(c)->topics, topic_name_unified(name, c->arena));
+    if (!other)
+        return ERR_NONE;
+    return fail(ret_text, ERR_INVALID_TOPIC_EXCEPTION,
+                arena_printf(c->arena, "Topic '%.*s' collides with existing topic: %.*s",
+                             SLICE_FMT(name), SLICE_FMT(other->name)));
 }
 
 /* ---- configs ----------------------------------------------------------------------------------

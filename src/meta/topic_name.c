@@ -39,27 +39,20 @@ enum err topic_name_check(struct slice name, struct arena *arena, struct slice *
     return ERR_NONE;
 }
 
-static uint8_t unified(uint8_t c)
-{
-    return c == '.' ? '_' : c;
-}
-
-bool topic_name_collides(struct slice a, struct slice b)
-{
-    if (a.size != b.size)
-        return false;
-    for (size_t i = 0; i < a.size; i++)
-        if (unified(a.data[i]) != unified(b.data[i]))
-            return false;
-    return true;
-}
-
 bool topic_name_has_collision_chars(struct slice name)
 {
     for (size_t i = 0; i < name.size; i++)
-        if (unified(name.data[i]) == '_')
+        if (name.data[i] == '.' || name.data[i] == '_')
             return true;
     return false;
+}
+
+struct slice topic_name_unified(struct slice name, struct arena *arena)
+{
+    uint8_t *text = arena_alloc(arena, name.size);
+    for (size_t i = 0; i < name.size; i++)
+        text[i] = name.data[i] == '.' ? '_' : name.data[i];
+    return slice_of(text, name.size);
 }
 
 bool topic_name_is_internal(struct slice name)

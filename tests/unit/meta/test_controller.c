@@ -15,13 +15,14 @@ struct desk {
     struct meta_image *image;
     struct controller c;
     struct meta_records out;
-    uint8_t random;
+    uint32_t random;
 };
 
 static void draw(void *context, void *ret_bytes, size_t size)
 {
     struct desk *d = context;
-    memset(ret_bytes, ++d->random, size);
+    memset(ret_bytes, (uint8_t)++d->random, size);
+    memcpy(ret_bytes, &d->random, size < sizeof d->random ? size : sizeof d->random);
 }
 
 static struct config *make_config(const char *extra)
@@ -117,6 +118,75 @@ static struct create_topics_response_creatable_topic_result create(
     end(d);
     assert_int_equal(response.topics_count, 1);
     return response.topics[0];
+}
+
+/* One request for `count` topics without configs. */
+static void create_many(struct desk *d, const char *const *names, int32_t count,
+                        struct create_topics_response *response)
+{
+    struct create_topics_request request;
+    wire_init(&wire_create_topics_request, &request);
+    struct create_topics_request_creatable_topic *t =
+        create_topics_request_topics_new(&d->kit.arena, &request, count);
+    for (int32_t i = 0; i < count; i++) {
+        t[i].name = slice_str(names[i]);
+        t[i].num_partitions = t[i].replication_factor = 1;
+    }
+    controller_create_topics(begin(d), &request, response);
+    end(d);
+}
+
+/* As 4.4.0: not with each other in one request, and a name that exists is told so. */
+static void names_collide_with_topics_that_exist(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "");
+    struct create_topics_response r;
+    create_many(&d, (const char *const[]){"x.y.z", "x_y.z"}, 2, &r);
+    assert_int_equal(r.topics[0].error_code, 0);
+    assert_int_equal(r.topics[1].error_code, 0);
+    create_many(&d, (const char *const[]){"x.y.z", "x_y.z", "x_y_z", "x-y.z", "x.y"}, 5, &r);
+    static const enum err expected[] = {ERR_TOPIC_ALREADY_EXISTS, ERR_TOPIC_ALREADY_EXISTS,
+                                        ERR_INVALID_TOPIC_EXCEPTION, ERR_NONE, ERR_NONE};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(r.topics[i].error_code, expected[i]);
+    desk_close(&d);
+}
+
+/* The best of some tries to create `count` topics that collide with as many others. */
+static int64_t time_of_names(int count)
+{
+    struct desk d;
+    desk_open(&d, "");
+    const char **names = arena_array(&d.kit.arena, (size_t)count, sizeof *names);
+    for (int i = 0; i < count; i++) {
+        struct topic_record r;
+        wire_init(&wire_topic_record, &r);
+        r.name = arena_printf(&d.kit.arena, "a.topic-%d", i);
+        memcpy(r.topic_id.bytes, &i, sizeof i);
+        meta_records_add(&d.kit.records, &wire_topic_record, 0, &r);
+        names[i] = arena_cstr(&d.kit.arena, arena_printf(&d.kit.arena, "a_topic-%d", i));
+    }
+    d.image = kit_image(&d.kit, d.image);
+    int64_t best = INT64_MAX;
+    for (int round = 0; round < 3; round++) {
+        struct create_topics_response r;
+        int64_t before = kit_cpu_ns();
+        create_many(&d, names, count, &r);
+        int64_t took = kit_cpu_ns() - before;
+        best = took < best ? took : best;
+        assert_int_equal(r.topics[count - 1].error_code, ERR_INVALID_TOPIC_EXCEPTION);
+    }
+    desk_close(&d);
+    return best;
+}
+
+/* Sixteen times the names beside sixteen times the topics may not take 256 times as long. */
+static void many_names_beside_many_topics(void **state)
+{
+    (void)state;
+    assert_true(time_of_names(8000) < 64 * time_of_names(500));
 }
 
 /* What one request may name must not cost the square of it, in time or in memory. */
@@ -613,6 +683,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(topics_are_created_with_defaults_and_configs),
         cmocka_unit_test(what_create_topics_refuses),
+        cmocka_unit_test(names_collide_with_topics_that_exist),
+        cmocka_unit_test(many_names_beside_many_topics),
         cmocka_unit_test(the_offsets_topic_is_created_as_kafka_does),
         cmocka_unit_test(partitions_are_added_and_topics_deleted),
         cmocka_unit_test(too_many_partitions_in_all),
