@@ -71,21 +71,21 @@ static int level_of(struct slice text)
     return -1;
 }
 
-static enum err check_op(const struct logger_op *op, struct arena *arena, struct slice *ret_text)
+static enum err check_op(const struct conf_op *op, struct arena *arena, struct slice *ret_text)
 {
     switch (op->kind) {
-    case 0:
-    case 1:
+    case CONF_OP_SET:
+    case CONF_OP_DELETE:
         if (!find(op->name)) {
             *ret_text = arena_printf(arena, "Logger %.*s does not exist!", SLICE_FMT(op->name));
             return ERR_INVALID_CONFIG;
         }
         break;
-    case 2:
-    case 3:
+    case CONF_OP_APPEND:
+    case CONF_OP_SUBTRACT:
         *ret_text =
             arena_printf(arena, "%s operation is not allowed for the BROKER_LOGGER resource",
-                         op->kind == 2 ? "APPEND" : "SUBTRACT");
+                         op->kind == CONF_OP_APPEND ? "APPEND" : "SUBTRACT");
         return ERR_INVALID_REQUEST;
     default:
         *ret_text = arena_printf(
@@ -93,7 +93,7 @@ static enum err check_op(const struct logger_op *op, struct arena *arena, struct
             op->kind);
         return ERR_INVALID_REQUEST;
     }
-    if (op->kind == 0 && level_of(op->value) < 0) {
+    if (op->kind == CONF_OP_SET && level_of(op->value) < 0) {
         *ret_text =
             arena_printf(arena,
                          "Cannot set the log level of %.*s to %.*s as it is not a supported "
@@ -102,7 +102,7 @@ static enum err check_op(const struct logger_op *op, struct arena *arena, struct
                          SLICE_FMT(op->name), SLICE_FMT(op->value));
         return ERR_INVALID_CONFIG;
     }
-    if (op->kind == 1 && slice_eq_str(op->name, "root")) {
+    if (op->kind == CONF_OP_DELETE && slice_eq_str(op->name, "root")) {
         *ret_text = SLICE_LIT("Removing the log level of the root logger is not allowed");
         return ERR_INVALID_REQUEST;
     }
@@ -127,12 +127,12 @@ static enum err check_name(struct slice name, int32_t node_id, struct arena *are
 }
 
 /* Lock held. */
-static void do_op(const struct logger_op *op)
+static void do_op(const struct conf_op *op)
 {
     enum diag_module module = find(op->name)->module;
-    is_own[module] = op->kind == 0;
+    is_own[module] = op->kind == CONF_OP_SET;
     enum diag_level level =
-        op->kind == 0 ? (enum diag_level)level_of(op->value) : diag_level_of(DIAG_ROOT);
+        op->kind == CONF_OP_SET ? (enum diag_level)level_of(op->value) : diag_level_of(DIAG_ROOT);
     diag_set_level(module, level);
     for (int m = 0; module == DIAG_ROOT && m < DIAG_MODULE_COUNT; m++) {
         if (!is_own[m])
@@ -140,7 +140,7 @@ static void do_op(const struct logger_op *op)
     }
 }
 
-enum err loggers_alter(struct slice resource_name, int32_t node_id, const struct logger_op *ops,
+enum err loggers_alter(struct slice resource_name, int32_t node_id, const struct conf_op *ops,
                        int32_t op_count, bool validate_only, struct arena *arena,
                        struct slice *ret_text)
 {

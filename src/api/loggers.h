@@ -6,21 +6,15 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "conf/dynamic.h"
 
 int loggers_count(void);
 /* Sorted by name. *ret_level is "INFO" and the like. */
 struct slice loggers_at(int index, struct slice *ret_level);
 
-/* One operation: number as in IncrementalAlterConfigs (0 set, 1 delete, 2 append, 3 subtract). */
-struct logger_op {
-    struct slice name;
-    int kind;
-    struct slice value;
-};
-
 /* Checks all operations, then does them (not with validate_only). On error nothing was done and
  * *ret_text, from the arena, is Kafka's sentence. */
-enum err loggers_alter(struct slice resource_name, int32_t node_id, const struct logger_op *ops,
+enum err loggers_alter(struct slice resource_name, int32_t node_id, const struct conf_op *ops,
                        int32_t op_count, bool validate_only, struct arena *arena,
                        struct slice *ret_text);
 

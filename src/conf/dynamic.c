@@ -177,7 +177,7 @@ static struct conf_result apply_op(enum conf_resource_type type, struct conf_pai
 }
 
 /* The request itself: no key twice, no value missing. */
-static struct conf_result check_ops(const struct conf_op *ops, int32_t count, struct arena *arena)
+struct conf_result conf_check_ops(const struct conf_op *ops, int32_t count, struct arena *arena)
 {
     struct map seen;
     map_init(&seen);
@@ -635,7 +635,7 @@ struct conf_result conf_alter(enum conf_resource_type type, struct slice name,
                               const struct conf_op *ops, int32_t op_count, struct arena *arena,
                               struct conf_changes *ret_changes)
 {
-    struct conf_result result = check_ops(ops, op_count, arena);
+    struct conf_result result = conf_check_ops(ops, op_count, arena);
     if (!result.error)
         result = check_resource(type, name, config, arena);
     if (result.error)
@@ -670,7 +670,7 @@ struct conf_result conf_alter_all(enum conf_resource_type type, struct slice nam
     struct conf_op *ops = arena_array(arena, (size_t)wanted.count + 1, sizeof(*ops));
     for (int32_t i = 0; i < wanted.count; i++)
         ops[i] = (struct conf_op){wanted.items[i].name, CONF_OP_SET, wanted.items[i].value};
-    struct conf_result result = check_ops(ops, wanted.count, arena);
+    struct conf_result result = conf_check_ops(ops, wanted.count, arena);
     if (!result.error)
         result = check_resource(type, name, config, arena);
     if (!result.error)

@@ -58,6 +58,9 @@ struct conf_result {
     struct slice message; /* Kafka's sentence, from the arena */
 };
 
+/* What every alteration must meet, loggers' too: no key twice, no value missing. */
+struct conf_result conf_check_ops(const struct conf_op *ops, int32_t count, struct arena *arena);
+
 /* IncrementalAlterConfigs for one resource. `config` is the configuration of the node that decides
  * (for defaults and fallbacks), `current` the overrides in force. Whether the resource exists
  * (topic, broker) is the caller's question. *ret_changes is from the arena, untouched on error. An

@@ -11,10 +11,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "conf/dynamic.h"
 #include "meta/image.h"
 #include "meta/records.h"
-
-struct config;
 
 /* Highest number of records (or partitions) that one request may cause. */
 enum { CONTROLLER_RECORDS_MAX = 10000 };
@@ -150,17 +149,21 @@ void controller_list_reassignments(struct controller *c,
 /* ---- configs (meta/controller_configs.c) ------------------------------------------------------
  */
 
-/* Every resource type but BROKER_LOGGER, which the handler of the node itself serves. */
-struct incremental_alter_configs_request;
-struct incremental_alter_configs_response;
-void controller_incremental_alter_configs(struct controller *c,
-                                          const struct incremental_alter_configs_request *request,
-                                          struct incremental_alter_configs_response *response);
+/* A resource of IncrementalAlterConfigs or AlterConfigs and the answer to it. Every type but
+ * BROKER_LOGGER, which the handler of the node itself serves. */
+struct controller_alteration {
+    int8_t type;
+    struct slice name;
+    const struct conf_op *ops;
+    int32_t op_count;
+    struct conf_result result; /* out */
+};
 
-struct alter_configs_request;
-struct alter_configs_response;
-void controller_alter_configs(struct controller *c, const struct alter_configs_request *request,
-                              struct alter_configs_response *response);
+/* Each resource stands for itself; the handler has refused those that are named twice. With
+ * `replace` (AlterConfigs) the operations are all of kind SET, and keys that none of them names go
+ * back to their default. */
+void controller_alter_configs(struct controller *c, struct controller_alteration *alterations,
+                              int32_t count, bool replace, bool validate_only);
 
 /* ---- features, producer ids (meta/controller_features.c) ---------------------------------------
  */

@@ -2,7 +2,6 @@
 #ifndef KLAMM_META_CONTROLLER_INTERNAL_H
 #define KLAMM_META_CONTROLLER_INTERNAL_H
 
-#include "conf/dynamic.h"
 #include "meta/controller.h"
 #include "meta/features.h"
 #include "meta/partition_change.h"

@@ -155,6 +155,31 @@ static void legacy_replaces(void **state)
     harness_end(&h);
 }
 
+/* "a\0b" and "a\0c" are two resources, as in Kafka. */
+static void names_do_not_end_at_a_zero_byte(void **state)
+{
+    (void)state;
+    HARNESS(h, NULL);
+    struct incremental_alter_configs_request body;
+    wire_init(&wire_incremental_alter_configs_request, &body);
+    struct incremental_alter_configs_request_alter_configs_resource *resources =
+        incremental_alter_configs_request_resources_new(&h.arena, &body, 2);
+    for (int i = 0; i < 2; i++) {
+        resources[i].resource_type = CONF_RESOURCE_GROUP;
+        resources[i].resource_name = slice_of(i ? "a\0b" : "a\0c", 3);
+        struct incremental_alter_configs_request_alterable_config *config =
+            incremental_alter_configs_request_alter_configs_resource_configs_new(&h.arena,
+                                                                                 &resources[i], 1);
+        config->name = slice_str("consumer.session.timeout.ms");
+        config->value = slice_str("50000");
+    }
+    const struct incremental_alter_configs_response *r =
+        harness_call(&h, WIRE_API_INCREMENTAL_ALTER_CONFIGS, 1, &body);
+    assert_int_equal(r->responses[0].error_code, 0);
+    assert_int_equal(r->responses[1].error_code, 0);
+    harness_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +187,7 @@ int main(void)
         cmocka_unit_test(takes_effect),
         cmocka_unit_test(survives_restart),
         cmocka_unit_test(legacy_replaces),
+        cmocka_unit_test(names_do_not_end_at_a_zero_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

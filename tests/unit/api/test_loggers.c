@@ -6,7 +6,7 @@
 static enum err alter(const char *resource, const char *name, int kind, const char *value,
                       bool validate_only, struct arena *arena, struct slice *ret_text)
 {
-    struct logger_op op = {slice_str(name), kind, slice_str(value)};
+    struct conf_op op = {slice_str(name), kind, slice_str(value)};
     return loggers_alter(slice_str(resource), 1, &op, 1, validate_only, arena, ret_text);
 }
 
@@ -77,8 +77,8 @@ static void all_or_nothing(void **state)
     (void)state;
     struct arena arena;
     arena_init(&arena);
-    struct logger_op ops[] = {{slice_str("kafka.log"), 0, slice_str("TRACE")},
-                              {slice_str("none"), 0, slice_str("TRACE")}};
+    struct conf_op ops[] = {{slice_str("kafka.log"), 0, slice_str("TRACE")},
+                            {slice_str("none"), 0, slice_str("TRACE")}};
     struct slice text;
     assert_int_equal(loggers_alter(slice_str("1"), 1, ops, 2, false, &arena, &text),
                      ERR_INVALID_CONFIG);

@@ -476,23 +476,14 @@ static void leaders_over_a_clean_restart(void **state)
     desk_close(&d);
 }
 
-static struct incremental_alter_configs_response_alter_configs_resource_response alter(
-    struct desk *d, int8_t type, const char *resource, const char *name, const char *value)
+static struct conf_result alter(struct desk *d, int8_t type, const char *resource, const char *name,
+                                const char *value)
 {
-    struct incremental_alter_configs_request request;
-    struct incremental_alter_configs_response response;
-    wire_init(&wire_incremental_alter_configs_request, &request);
-    incremental_alter_configs_request_resources_new(&d->kit.arena, &request, 1);
-    request.resources[0].resource_type = type;
-    request.resources[0].resource_name = slice_str(resource);
-    incremental_alter_configs_request_alter_configs_resource_configs_new(&d->kit.arena,
-                                                                         &request.resources[0], 1);
-    request.resources[0].configs[0].name = slice_str(name);
-    request.resources[0].configs[0].value = slice_str(value);
-    request.resources[0].configs[0].config_operation = value ? 0 : 1;
-    controller_incremental_alter_configs(begin(d), &request, &response);
+    struct conf_op op = {slice_str(name), value ? CONF_OP_SET : CONF_OP_DELETE, slice_str(value)};
+    struct controller_alteration a = {type, slice_str(resource), &op, 1, {ERR_NONE}};
+    controller_alter_configs(begin(d), &a, 1, false, false);
     end(d);
-    return response.responses[0];
+    return a.result;
 }
 
 static void configs_of_resources(void **state)
@@ -501,24 +492,39 @@ static void configs_of_resources(void **state)
     struct desk d;
     desk_open(&d, "");
     create(&d, "t", 1, 1, NULL, NULL, false);
-    struct incremental_alter_configs_response_alter_configs_resource_response r =
-        alter(&d, META_RESOURCE_TOPIC, "t", "retention.ms", "7");
-    assert_int_equal(r.error_code, 0);
+    struct conf_result r = alter(&d, META_RESOURCE_TOPIC, "t", "retention.ms", "7");
+    assert_int_equal(r.error, 0);
     assert_records(&d, "4");
     r = alter(&d, META_RESOURCE_TOPIC, "t", "min.insync.replicas", "2");
     assert_records(&d, "4 28");
     r = alter(&d, META_RESOURCE_TOPIC, "nope", "retention.ms", "7");
-    assert_int_equal(r.error_code, ERR_UNKNOWN_TOPIC_OR_PARTITION);
-    assert_slice_eq(r.error_message, "The topic 'nope' does not exist.");
+    assert_int_equal(r.error, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    assert_slice_eq(r.message, "The topic 'nope' does not exist.");
     r = alter(&d, META_RESOURCE_BROKER, "", "min.insync.replicas", NULL);
-    assert_int_equal(r.error_code, ERR_INVALID_CONFIG);
-    assert_slice_eq(r.error_message,
+    assert_int_equal(r.error, ERR_INVALID_CONFIG);
+    assert_slice_eq(r.message,
                     "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.");
     r = alter(&d, META_RESOURCE_BROKER, "1", "min.insync.replicas", "2");
-    assert_slice_eq(r.error_message,
+    assert_slice_eq(r.message,
                     "Broker-level min.insync.replicas cannot be altered while ELR is enabled.");
     r = alter(&d, 99, "x", "a", "b");
-    assert_int_equal(r.error_code, ERR_INVALID_REQUEST);
+    assert_int_equal(r.error, ERR_INVALID_REQUEST);
+    struct conf_op op = {SLICE_LIT("consumer.session.timeout.ms"), CONF_OP_SET, SLICE_LIT("45000")};
+    struct controller_alteration two[] = {
+        {META_RESOURCE_GROUP, {(const uint8_t *)"a\0b", 3}, &op, 1, {ERR_NONE}},
+        {META_RESOURCE_GROUP, {(const uint8_t *)"a\0c", 3}, &op, 1, {ERR_NONE}}};
+    controller_alter_configs(begin(&d), two, 2, false, false);
+    end(&d);
+    assert_int_equal(two[0].result.error, 0);
+    assert_int_equal(two[1].result.error, 0);
+    assert_records(&d, "4 4");
+    struct conf_op other = {SLICE_LIT("consumer.heartbeat.interval.ms"), CONF_OP_SET,
+                            SLICE_LIT("5000")};
+    two[0].ops = &other;
+    controller_alter_configs(begin(&d), two, 1, true, false);
+    end(&d);
+    assert_int_equal(two[0].result.error, 0);
+    assert_records(&d, "4 4"); /* the new one, and the old one taken away */
     desk_close(&d);
 }
 
