@@ -40,7 +40,7 @@ static void decide(struct quorum_op *op, struct controller *controller)
     /* As in topics.c: no new partitions on a nearly full disk. */
     const struct log_dir *metadata = log_dirs_metadata(creation->request->context->log_dirs);
     enum err room = log_dir_admits(metadata, LOG_COORDINATOR);
-    if (!room && !controller_auto_create_fits(controller, creation->count))
+    if (!room && !controller_auto_create_fits(controller, creation->names, creation->count))
         room = ERR_POLICY_VIOLATION;
     for (int32_t i = 0; i < creation->count; i++)
         creation->errors[i] = room ? room

@@ -123,8 +123,9 @@ void controller_create_partitions(struct controller *c,
  * settings. ERR_NONE also when it exists. ret_text: the message for an error, in the arena. */
 enum err controller_auto_create_topic(struct controller *c, struct slice name,
                                       struct slice *ret_text);
-/* False when so many would have more partitions than one request may bring into being. */
-bool controller_auto_create_fits(const struct controller *c, int32_t topic_count);
+/* False when those that do not exist would have more partitions than one request may bring into
+ * being. */
+bool controller_auto_create_fits(struct controller *c, const struct slice *names, int32_t count);
 
 /* ---- replicas (meta/controller_replicas.c) ----------------------------------------------------
  */

@@ -345,64 +345,76 @@ void controller_create_topics(struct controller *c, const struct create_topics_r
  */
 
 /* Kafka's own topics get settings that their coordinators rely on. */
-static void internal_topic(struct controller *c,
-                           struct create_topics_request_creatable_topic *topic)
+struct internal_topic {
+    const char *name;
+    enum broker_key partitions, replication, segment_size, min_isr;
+    bool has_min_isr;
+    const char *cleanup, *compression;
+    const char *more_name, *more_value; /* one setting more, or NULL */
+};
+
+static const struct internal_topic internal_topics[] = {
+    {"__consumer_offsets", BROKER_KEY_OFFSETS_TOPIC_NUM_PARTITIONS,
+     BROKER_KEY_OFFSETS_TOPIC_REPLICATION_FACTOR, BROKER_KEY_OFFSETS_TOPIC_SEGMENT_BYTES,
+     BROKER_KEY_MIN_INSYNC_REPLICAS, false, "compact", "producer", NULL, NULL},
+    {"__transaction_state", BROKER_KEY_TRANSACTION_STATE_LOG_NUM_PARTITIONS,
+     BROKER_KEY_TRANSACTION_STATE_LOG_REPLICATION_FACTOR,
+     BROKER_KEY_TRANSACTION_STATE_LOG_SEGMENT_BYTES, BROKER_KEY_TRANSACTION_STATE_LOG_MIN_ISR, true,
+     "compact", "uncompressed", "unclean.leader.election.enable", "false"},
+    {"__share_group_state", BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS,
+     BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR,
+     BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES,
+     BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR, true, "delete", "producer", "retention.ms",
+     "-1"},
+};
+
+/* NULL for a topic like any other. */
+static const struct internal_topic *internal_topic(struct slice name)
+{
+    for (size_t i = 0; i < sizeof internal_topics / sizeof internal_topics[0]; i++)
+        if (slice_eq_str(name, internal_topics[i].name))
+            return &internal_topics[i];
+    return NULL;
+}
+
+static void use_internal(struct controller *c, const struct internal_topic *kind,
+                         struct create_topics_request_creatable_topic *topic)
 {
     const struct config *config = controller_config(c);
-    struct {
-        const char *name;
-        enum broker_key partitions, replication, segment_size, min_isr;
-        bool has_min_isr;
-        const char *cleanup, *compression;
-    } const kinds[] = {
-        {"__consumer_offsets", BROKER_KEY_OFFSETS_TOPIC_NUM_PARTITIONS,
-         BROKER_KEY_OFFSETS_TOPIC_REPLICATION_FACTOR, BROKER_KEY_OFFSETS_TOPIC_SEGMENT_BYTES,
-         BROKER_KEY_MIN_INSYNC_REPLICAS, false, "compact", "producer"},
-        {"__transaction_state", BROKER_KEY_TRANSACTION_STATE_LOG_NUM_PARTITIONS,
-         BROKER_KEY_TRANSACTION_STATE_LOG_REPLICATION_FACTOR,
-         BROKER_KEY_TRANSACTION_STATE_LOG_SEGMENT_BYTES, BROKER_KEY_TRANSACTION_STATE_LOG_MIN_ISR,
-         true, "compact", "uncompressed"},
-        {"__share_group_state", BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS,
-         BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR,
-         BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES,
-         BROKER_KEY_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR, true, "delete", "producer"},
-    };
-    size_t kind = 0, kind_count = sizeof kinds / sizeof kinds[0];
-    while (kind < kind_count && !slice_eq_str(topic->name, kinds[kind].name))
-        kind++;
-    if (kind == kind_count) /* an internal name without settings of its own */
-        return;
-    topic->num_partitions = (int32_t)config_int(config, kinds[kind].partitions);
-    topic->replication_factor = (int16_t)config_int(config, kinds[kind].replication);
+    topic->num_partitions = (int32_t)config_int(config, kind->partitions);
+    topic->replication_factor = (int16_t)config_int(config, kind->replication);
     struct create_topics_request_creatable_topic_config *entry =
         create_topics_request_creatable_topic_configs_new(c->arena, topic, 5);
     int32_t count = 0;
     entry[count].name = SLICE_LIT("compression.type");
-    entry[count++].value = slice_str(kinds[kind].compression);
+    entry[count++].value = slice_str(kind->compression);
     entry[count].name = SLICE_LIT("cleanup.policy");
-    entry[count++].value = slice_str(kinds[kind].cleanup);
+    entry[count++].value = slice_str(kind->cleanup);
     entry[count].name = SLICE_LIT("segment.bytes");
     entry[count++].value =
-        arena_printf(c->arena, "%lld", (long long)config_int(config, kinds[kind].segment_size));
-    if (kinds[kind].has_min_isr) {
+        arena_printf(c->arena, "%lld", (long long)config_int(config, kind->segment_size));
+    if (kind->has_min_isr) {
         entry[count].name = SLICE_LIT("min.insync.replicas");
         entry[count++].value =
-            arena_printf(c->arena, "%lld", (long long)config_int(config, kinds[kind].min_isr));
+            arena_printf(c->arena, "%lld", (long long)config_int(config, kind->min_isr));
     }
-    if (kind == 1) {
-        entry[count].name = SLICE_LIT("unclean.leader.election.enable");
-        entry[count++].value = SLICE_LIT("false");
-    } else if (kind == 2) {
-        entry[count].name = SLICE_LIT("retention.ms");
-        entry[count++].value = SLICE_LIT("-1");
+    if (kind->more_name) {
+        entry[count].name = slice_str(kind->more_name);
+        entry[count++].value = slice_str(kind->more_value);
     }
     topic->configs_count = count;
 }
 
-bool controller_auto_create_fits(const struct controller *c, int32_t topic_count)
+bool controller_auto_create_fits(struct controller *c, const struct slice *names, int32_t count)
 {
-    int64_t each = config_int(c->settings->config, BROKER_KEY_NUM_PARTITIONS);
-    return topic_count * each <= CONTROLLER_RECORDS_MAX;
+    const struct config *config = controller_config(c);
+    int64_t total = 0;
+    for (int32_t i = 0; i < count; i++) {
+        const struct internal_topic *kind = internal_topic(names[i]);
+        if (!meta_image_topic(c->image, names[i]))
+            total += config_int(config, kind ? kind->partitions : BROKER_KEY_NUM_PARTITIONS);
+    }
+    return total <= CONTROLLER_RECORDS_MAX;
 }
 
 enum err controller_auto_create_topic(struct controller *c, struct slice name,
@@ -412,7 +424,8 @@ enum err controller_auto_create_topic(struct controller *c, struct slice name,
         return ERR_NONE;
     struct create_topics_request_creatable_topic topic = {
         .name = name, .num_partitions = -1, .replication_factor = -1};
-    if (topic_name_is_internal(name))
-        internal_topic(c, &topic);
+    const struct internal_topic *kind = internal_topic(name);
+    if (kind)
+        use_internal(c, kind, &topic);
     return create_one(c, &topic, NULL, ret_text);
 }

@@ -189,6 +189,27 @@ static void many_names_beside_many_topics(void **state)
     assert_true(time_of_names(8000) < 64 * time_of_names(500));
 }
 
+/* Internal topics count with their own numbers of partitions, those that exist not at all. */
+static void what_is_named_into_being_is_counted(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "num.partitions=4000\noffsets.topic.num.partitions=6001\n");
+    struct slice names[] = {SLICE_LIT("a"), SLICE_LIT("b"), SLICE_LIT("c"),
+                            SLICE_LIT("__consumer_offsets")};
+    struct controller *c = begin(&d);
+    assert_true(controller_auto_create_fits(c, names, 2));
+    assert_false(controller_auto_create_fits(c, names, 3));
+    assert_true(controller_auto_create_fits(c, names + 3, 1));
+    assert_false(controller_auto_create_fits(c, names + 2, 2));
+    end(&d);
+    create(&d, "a", 1, 1, NULL, NULL, false);
+    c = begin(&d);
+    assert_true(controller_auto_create_fits(c, names, 3));
+    end(&d);
+    desk_close(&d);
+}
+
 /* What one request may name must not cost the square of it, in time or in memory. */
 static void long_lists_cost_no_more_than_their_length(void **state)
 {
@@ -692,6 +713,7 @@ int main(void)
         cmocka_unit_test(names_collide_with_topics_that_exist),
         cmocka_unit_test(many_names_beside_many_topics),
         cmocka_unit_test(the_offsets_topic_is_created_as_kafka_does),
+        cmocka_unit_test(what_is_named_into_being_is_counted),
         cmocka_unit_test(partitions_are_added_and_topics_deleted),
         cmocka_unit_test(too_many_partitions_in_all),
         cmocka_unit_test(leaders_over_a_clean_restart),
