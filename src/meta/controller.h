@@ -1,6 +1,6 @@
 /* The controller's decisions, common part. A decision is pure: it reads the newest image (committed
  * or not), appends records to `records` and fills the response; it changes nothing else. The quorum
- * driver (repl/quorum.h) replays the records, appends them as one batch and tells the caller when
+ * driver (repl/quorum.h) replays the records, appends them in one write and tells the caller when
  * they are committed, which is when the response may be sent.
  *
  * Requests and responses are the decoded wire structs; responses live in `arena` together with
@@ -65,8 +65,6 @@ struct controller_registration {
     int32_t controller_endpoint_count;
     const struct uuid *dirs; /* online log directories */
     int32_t dir_count;
-    const struct uuid *cordoned;
-    int32_t cordoned_count;
     /* Broker epoch in the clean shutdown files; -1 = none. When it is not that of the broker's last
      * registration, its replicas may have lost data and leave ISR and ELR (KIP-966). */
     int64_t previous_epoch;

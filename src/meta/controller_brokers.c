@@ -103,10 +103,12 @@ static void register_broker(struct controller *c, const struct controller_regist
     meta_records_add(c->records, &wire_register_broker_record,
                      controller_version(c)->register_broker_version, &r);
     if (controller_version(c)->flags & META_HAS_CORDONED_DIRS) {
+        /* An empty list, as 4.4.0 writes here. The ids of cordoned.log.dirs, which its broker tells
+         * later, are for a controller that places replicas on other nodes; this one's folders know
+         * of them (server/settings.h). */
         struct broker_registration_change_record change;
         wire_init(&wire_broker_registration_change_record, &change);
-        change.cordoned_log_dirs = (struct uuid *)(uintptr_t)self->cordoned;
-        change.cordoned_log_dirs_count = self->cordoned_count;
+        change.cordoned_log_dirs_count = 0;
         add_change(c, &change, self->node_id, epoch, 3);
     }
 }
