@@ -45,20 +45,6 @@ static enum err fail(struct describe_configs_response_describe_configs_result *t
     return err;
 }
 
-static struct conf_pairs overrides_of(
-    const struct meta_image *image,
-    const struct describe_configs_request_describe_configs_resource *asked)
-{
-    _Static_assert(sizeof(struct conf_pair) == sizeof(struct meta_config_entry),
-                   "one entry is name and value in both");
-    const struct meta_config *config =
-        meta_image_config(image, asked->resource_type, asked->resource_name);
-    if (!config)
-        return (struct conf_pairs){NULL, 0};
-    return (struct conf_pairs){(const struct conf_pair *)(const void *)config->entries,
-                               config->entry_count};
-}
-
 static void add_synonyms(struct describing *d, const struct conf_entry *from,
                          struct describe_configs_response_describe_configs_resource_result *to)
 {
@@ -107,7 +93,8 @@ static enum err describe_entries(
     int32_t count;
     arena_init(&scratch);
     conf_describe((enum conf_resource_type)asked->resource_type, asked->resource_name,
-                  d->request->context->config, overrides_of(d->image, asked),
+                  d->request->context->config,
+                  meta_image_overrides(d->image, asked->resource_type, asked->resource_name),
                   asked->configuration_keys, asked->configuration_keys_count, &scratch, &entries,
                   &count);
     struct describe_configs_response_describe_configs_resource_result *items =

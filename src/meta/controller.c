@@ -80,27 +80,13 @@ const struct meta_version *controller_version(const struct controller *c)
     return found ? found : meta_version_find(META_VERSION_MIN);
 }
 
-struct conf_pairs controller_overrides(struct controller *c, int8_t type, struct slice resource)
-{
-    const struct meta_config *config = meta_image_config(c->image, type, resource);
-    struct conf_pairs pairs = {NULL, 0};
-    if (!config)
-        return pairs;
-    struct conf_pair *items = arena_array(c->arena, (size_t)config->entry_count, sizeof *items);
-    for (int32_t i = 0; i < config->entry_count; i++)
-        items[i] = (struct conf_pair){config->entries[i].name, config->entries[i].value};
-    pairs.items = items;
-    pairs.count = config->entry_count;
-    return pairs;
-}
-
 const struct config *controller_config(struct controller *c)
 {
     if (!c->effective) {
         struct slice id = arena_printf(c->arena, "%d", c->settings->node_id);
         c->effective = config_with_dynamic(
-            c->settings->config, controller_overrides(c, META_RESOURCE_BROKER, id),
-            controller_overrides(c, META_RESOURCE_BROKER, SLICE_LIT("")), NULL);
+            c->settings->config, meta_image_overrides(c->image, META_RESOURCE_BROKER, id),
+            meta_image_overrides(c->image, META_RESOURCE_BROKER, SLICE_LIT("")), NULL);
     }
     return c->effective;
 }
@@ -108,8 +94,8 @@ const struct config *controller_config(struct controller *c)
 static struct topic_config topic_settings(struct controller *c, struct slice topic)
 {
     struct topic_config config;
-    topic_config_compute(controller_config(c), controller_overrides(c, META_RESOURCE_TOPIC, topic),
-                         &config);
+    topic_config_compute(controller_config(c),
+                         meta_image_overrides(c->image, META_RESOURCE_TOPIC, topic), &config);
     return config;
 }
 

@@ -95,7 +95,7 @@ static struct conf_result alter(struct controller *c, const struct controller_al
     if (!type_is_known(a->type))
         return no(ERR_INVALID_REQUEST, arena_printf(c->arena, "Unknown resource type %d", a->type));
     enum conf_resource_type type = (enum conf_resource_type)a->type;
-    struct conf_pairs current = controller_overrides(c, a->type, a->name);
+    struct conf_pairs current = meta_image_overrides(c->image, a->type, a->name);
     struct conf_changes changes = {NULL, 0};
     struct conf_result result = replace
                                     ? conf_alter_all(type, a->name, controller_config(c), current,

@@ -11,8 +11,6 @@ const struct meta_version *controller_version(const struct controller *c);
 
 /* This node's configuration under the dynamic layers of the image; valid as long as `c`. */
 const struct config *controller_config(struct controller *c);
-/* Dynamic settings of a resource as conf wants them; views into the image. */
-struct conf_pairs controller_overrides(struct controller *c, int8_t type, struct slice resource);
 /* unclean.leader.election.enable of a topic. */
 bool controller_unclean_allowed(struct controller *c, struct slice topic);
 /* min.insync.replicas of a topic, at most its replication factor. */

@@ -56,7 +56,7 @@ static enum err replay_feature(struct meta_edit *edit, const void *record)
     struct pmap **root = &edit->image->features;
     bool is_metadata = slice_eq(r->name, SLICE_LIT("metadata.version"));
     if (is_metadata &&
-        (r->feature_level < META_VERSION_MIN || r->feature_level > META_VERSION_LATEST + 1))
+        (r->feature_level < META_VERSION_MIN || r->feature_level > META_VERSION_KNOWN_MAX))
         return edit_corrupt(edit,
                             "metadata.version %d is not supported: this release knows %d to %d",
                             r->feature_level, META_VERSION_MIN, META_VERSION_LATEST);
@@ -71,14 +71,14 @@ static enum err replay_feature(struct meta_edit *edit, const void *record)
 }
 
 /* A config object with room for `count` entries and `text_size` bytes. */
-static struct meta_config *config_new(int8_t type, struct slice resource, int32_t count,
-                                      size_t text_size, struct meta_config_entry **ret_entries,
-                                      uint8_t **ret_texts)
+static struct meta_config *config_object_new(int8_t type, struct slice resource, int32_t count,
+                                             size_t text_size, struct conf_pair **ret_entries,
+                                             uint8_t **ret_texts)
 {
-    size_t entries = (size_t)count * sizeof(struct meta_config_entry);
+    size_t entries = (size_t)count * sizeof(struct conf_pair);
     struct meta_config *config =
         meta_object_new(sizeof *config + entries + resource.size + text_size + 1);
-    *ret_entries = (struct meta_config_entry *)(config + 1);
+    *ret_entries = (struct conf_pair *)(config + 1);
     uint8_t *texts = (uint8_t *)(config + 1) + entries;
     if (resource.size)
         memcpy(texts, resource.data, resource.size);
@@ -114,9 +114,9 @@ static struct meta_config *config_with(const struct meta_config *old, int8_t typ
     int32_t count = kept + !slice_is_null(value);
     if (count == 0)
         return NULL;
-    struct meta_config_entry *entries;
+    struct conf_pair *entries;
     uint8_t *texts;
-    struct meta_config *config = config_new(type, resource, count, size, &entries, &texts);
+    struct meta_config *config = config_object_new(type, resource, count, size, &entries, &texts);
     int32_t at = 0;
     bool placed = slice_is_null(value);
     for (int32_t i = 0; old && i < old->entry_count; i++) {
@@ -147,9 +147,7 @@ static enum err replay_config(struct meta_edit *edit, const void *record)
     struct meta_config *config =
         config_with(old, r->resource_type, r->resource_name, r->name, r->value);
     struct buf key;
-    buf_init(&key);
-    buf_put_i8(&key, r->resource_type);
-    buf_put_slice(&key, r->resource_name);
+    meta_config_key(&key, r->resource_type, r->resource_name);
     if (config)
         edit_put(root, &meta_object_type, buf_slice(&key), config);
     else

@@ -278,9 +278,7 @@ enum err edit_remove_topic(struct meta_edit *edit, const void *record)
     edit_remove(&edit->image->topics_by_id, &meta_topic_type, meta_uuid_key(&topic->id));
     edit_remove(&edit->image->topics_by_name, &meta_topic_type, name);
     struct buf key;
-    buf_init(&key);
-    buf_put_i8(&key, META_RESOURCE_TOPIC);
-    buf_put_slice(&key, name);
+    meta_config_key(&key, META_RESOURCE_TOPIC, name);
     edit_remove(&edit->image->configs, &meta_object_type, buf_slice(&key));
     buf_fini(&key);
     map_remove(&edit->names, name);

@@ -319,18 +319,32 @@ int16_t meta_image_feature_at(const struct meta_image *image, size_t index, stru
 /* ---- configs ----------------------------------------------------------------------------------
  */
 
+void meta_config_key(struct buf *ret_key, int8_t type, struct slice resource)
+{
+    buf_init(ret_key);
+    buf_put_i8(ret_key, type);
+    buf_put_slice(ret_key, resource);
+}
+
 const struct meta_config *meta_image_config(const struct meta_image *image, int8_t type,
                                             struct slice resource)
 {
     if (resource.size > META_CONFIG_NAME_MAX)
         return NULL;
     struct buf key;
-    buf_init(&key);
-    buf_put_i8(&key, type);
-    buf_put_slice(&key, resource);
+    meta_config_key(&key, type, resource);
     const struct meta_config *found = pmap_get(image->configs, buf_slice(&key));
     buf_fini(&key);
     return found;
+}
+
+struct conf_pairs meta_image_overrides(const struct meta_image *image, int8_t type,
+                                       struct slice resource)
+{
+    const struct meta_config *config = meta_image_config(image, type, resource);
+    if (!config)
+        return (struct conf_pairs){NULL, 0};
+    return (struct conf_pairs){config->entries, config->entry_count};
 }
 
 size_t meta_image_config_count(const struct meta_image *image)

@@ -10,11 +10,14 @@
 
 #include "base/pmap.h"
 #include "base/uuid.h"
+#include "conf/config.h"
 
 enum {
     META_NO_LEADER = -1,
     META_VERSION_MIN = 7,     /* metadata.version 3.3-IV3 */
     META_VERSION_LATEST = 33, /* 4.4-IV2, the latest for production */
+    /* In the tables too, but not for production: a log may have it, a format or an upgrade not. */
+    META_VERSION_KNOWN_MAX = 34,
 };
 
 /* Directory ids with a meaning (the first 100 ids are reserved by Kafka). */
@@ -91,17 +94,12 @@ struct meta_controller_node {
     const struct meta_feature_range *features;
 };
 
-struct meta_config_entry {
-    struct slice name;
-    struct slice value;
-};
-
 /* All dynamic settings of one resource, sorted by name. */
 struct meta_config {
     int8_t type; /* enum meta_resource */
     struct slice resource;
     int32_t entry_count;
-    const struct meta_config_entry *entries;
+    const struct conf_pair *entries;
 };
 
 /* A record that is kept as it is (quota, SCRAM credential, ACL, delegation token): its value bytes
@@ -190,6 +188,9 @@ int16_t meta_image_feature_at(const struct meta_image *image, size_t index, stru
 /* NULL when the resource has no dynamic setting. */
 const struct meta_config *meta_image_config(const struct meta_image *image, int8_t type,
                                             struct slice resource);
+/* Its settings as conf wants them; none when it has none. */
+struct conf_pairs meta_image_overrides(const struct meta_image *image, int8_t type,
+                                       struct slice resource);
 size_t meta_image_config_count(const struct meta_image *image);
 const struct meta_config *meta_image_config_at(const struct meta_image *image, size_t index);
 /* Resources whose dynamic settings differ, like meta_image_topics_diff. */

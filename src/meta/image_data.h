@@ -49,6 +49,10 @@ static inline struct slice meta_uuid_key(const struct uuid *id)
     return slice_of(id->bytes, sizeof id->bytes);
 }
 
+struct buf;
+/* Initializes the buffer: the caller ends it. */
+void meta_config_key(struct buf *ret_key, int8_t type, struct slice resource);
+
 /* A shallow copy with one reference. */
 struct meta_image *meta_image_copy(const struct meta_image *image);
 

@@ -202,24 +202,11 @@ int settings_loop_count(const struct config *config, struct io *io)
     return io_processors(io);
 }
 
-/* The overrides of a resource in an image; empty when it has none. */
-static struct conf_pairs overrides(const struct meta_image *image, int8_t type,
-                                   struct slice resource)
-{
-    _Static_assert(sizeof(struct conf_pair) == sizeof(struct meta_config_entry),
-                   "one entry is name and value in both");
-    const struct meta_config *config = meta_image_config(image, type, resource);
-    if (!config)
-        return (struct conf_pairs){NULL, 0};
-    return (struct conf_pairs){(const struct conf_pair *)(const void *)config->entries,
-                               config->entry_count};
-}
-
 void settings_topic(const struct config *config, const struct meta_image *image, struct slice topic,
                     struct topic_config *ret_config, struct log_config *ret_log_config)
 {
     struct topic_config t;
-    topic_config_compute(config, overrides(image, META_RESOURCE_TOPIC, topic), &t);
+    topic_config_compute(config, meta_image_overrides(image, META_RESOURCE_TOPIC, topic), &t);
     struct log_config log;
     log_config_init(&log);
     log.segment_size_max = t.segment_size;
@@ -250,7 +237,8 @@ struct config *settings_with_dynamic(const struct config *config, const struct m
 {
     char id[16];
     int size = snprintf(id, sizeof id, "%d", config_node_id(config));
-    struct conf_pairs own = overrides(image, META_RESOURCE_BROKER, slice_of(id, (size_t)size));
-    struct conf_pairs all = overrides(image, META_RESOURCE_BROKER, slice_str(""));
+    struct conf_pairs own =
+        meta_image_overrides(image, META_RESOURCE_BROKER, slice_of(id, (size_t)size));
+    struct conf_pairs all = meta_image_overrides(image, META_RESOURCE_BROKER, slice_str(""));
     return config_with_dynamic(config, own, all, NULL);
 }
