@@ -1,6 +1,6 @@
 /* The services a handler may use: one struct for each node, built by server/node.c before the first
- * connection is accepted and unchanged until the last one is gone. Everything in it is safe to use
- * from any loop. */
+ * connection is accepted and, but for `config`, unchanged until the last one is gone. Everything in
+ * it is safe to use from any loop. */
 #ifndef KLAMM_API_CONTEXT_H
 #define KLAMM_API_CONTEXT_H
 
@@ -9,7 +9,6 @@
 
 struct config;
 struct coordinators;
-struct dynamic_configs;
 struct fetch_sessions;
 struct log_dirs;
 struct partition_table;

@@ -1,5 +1,5 @@
 /* A list of encoded metadata records; see records.h. Filled by decisions (meta/controller_*.c) and
- * by whoever writes bootstrap records; read by the quorum driver, which puts them into one batch.
+ * by whoever writes bootstrap records; read by the quorum driver, which puts them into batches.
  * Each record is its frame version, its type, its version (unsigned varints) and its body. */
 #include "meta/records.h"
 

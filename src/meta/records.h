@@ -1,5 +1,5 @@
-/* A list of encoded metadata records (value bytes with frame): what a decision wants appended, as
- * one batch, all or nothing. */
+/* A list of encoded metadata records (value bytes with frame): what a decision wants appended, in
+ * one write. */
 #ifndef KLAMM_META_RECORDS_H
 #define KLAMM_META_RECORDS_H
 

@@ -1,7 +1,7 @@
 /* The driver of the metadata log `__cluster_metadata-0`: recovery, appends, commits, snapshots.
  *
  * One quorum per node. Walk of a change: quorum_submit takes the controller lock, runs
- * op->decide on the newest root, replays the decision's records, appends them as one batch and
+ * op->decide on the newest root, replays the decision's records, appends them in one write and
  * returns; a worker fsyncs the log once for all batches that wait (group commit); then the raft
  * step commits, the new committed image is published to the subscriber, and op->done is posted to
  * op->loop. An op without records completes when everything appended before it is committed.
