@@ -1,5 +1,6 @@
 """The handshake, the cluster, and what one node can say of reassignments, ACLs and quotas."""
 import struct
+import time
 
 import kwire
 
@@ -225,8 +226,44 @@ def features(k):
             ("unsafe", update("group.version", 0, 3, ValidateOnly=True)),
             ("negative", update("group.version", -1)), ("type 9", update("group.version", 1, 9)),
             ("kraft", update("kraft.version", 1)), ("kraft down", update("kraft.version", 0, 2)),
-            ("none", {"FeatureUpdates": []}), ("empty name", update("", 1))):
+            ("none", {"FeatureUpdates": []}), ("empty name", update("", 1)),
+            ("unknown at 0", update("nonsense", 0, 2))):
         k.each("UpdateFeatures", values, label)
 
 
-CASES = [versions, frames, pipeline, cluster, security, loggers, features]
+def eligible_leader_replicas(k):
+    """Off, a setting that goes against them, on again: what the node makes of the setting."""
+    def update(level, kind):
+        k.ask("UpdateFeatures", 2, {"FeatureUpdates": [{
+            "Feature": "eligible.leader.replicas.version", "MaxVersionLevel": level,
+            "UpgradeType": kind}]}, f"level {level}")
+
+    def alter(name, operation, value):
+        k.ask("IncrementalAlterConfigs", 1, {"Resources": [{
+            "ResourceType": 4, "ResourceName": name, "Configs": [{
+                "Name": "min.insync.replicas", "ConfigOperation": operation, "Value": value}]}]},
+            f"{name} {operation} {value}")
+
+    def describe(label):
+        # Apache Kafka's broker sees the change a little later: once it sees what came after it.
+        k.create("elr-after-" + label.replace(" ", "-"))
+        time.sleep(0.5)
+        for name in ("", "1"):
+            k.ask("DescribeConfigs", 4, {"Resources": [{
+                "ResourceType": 4, "ResourceName": name,
+                "ConfigurationKeys": ["min.insync.replicas"]}], "IncludeSynonyms": True}, label)
+    update(0, 2)
+    alter("1", 0, "3")
+    alter("", 1, None)
+    describe("off")
+    update(1, 1)
+    describe("on")
+    for name in ("1", ""):
+        alter(name, 1, None)
+    update(0, 2)
+    alter("", 0, "1")
+    update(1, 1)
+    describe("on again")
+
+
+CASES = [versions, frames, pipeline, cluster, security, loggers, features, eligible_leader_replicas]
