@@ -1,14 +1,12 @@
-/* The node's log folders and the table of its logs: opening (meta.properties, locks, leftovers of
- * the run before), finding, creating and deleting logs. See log_dirs.h for the order of a node's
- * life and log_dirs_internal.h for the locks. */
+/* The node's log folders and the table of its logs: opening (locks, leftovers of the run before),
+ * finding, creating and deleting logs. See log_dirs.h for the order of a node's life and
+ * log_dirs_internal.h for the locks. */
 #include "store/log_dirs.h"
 
 #include "base/ensure.h"
 #include "base/mem.h"
 #include "os/diag.h"
 #include "store/log_dirs_internal.h"
-
-#define METADATA_FOLDER "__cluster_metadata-0"
 
 void log_dirs_options_init(struct log_dirs_options *options)
 {
@@ -86,70 +84,24 @@ static void free_dir(struct log_dir *dir)
     lock_fini(&dir->lock);
     lock_fini(&dir->checkpoint_lock);
     mem_free(dir->path);
+    mem_free(dir->unusable);
     mem_free(dir);
 }
 
-/* The key of the configuration that names the folder. */
-static const char *key_of(const struct log_dir *dir)
+static enum err lock_folder(struct log_dir *dir, char **ret_text)
 {
-    return dir->is_metadata ? "metadata.log.dir" : dir->dirs->options.paths_key;
-}
-
-/* *ret_refused: why the folder is offline. */
-static enum err lock_folder(struct log_dir *dir, enum err *ret_refused, char **ret_text)
-{
-    struct io *io = dir->dirs->io;
-    enum err err = make_folder(io, dir->path);
-    if (!err) {
-        char *path = log_dir_file(dir, ".lock");
-        err = io_lock_file(io, path, &dir->lock_fd);
-        mem_free(path);
-    }
+    char *path = log_dir_file(dir, ".lock");
+    enum err err = io_lock_file(dir->dirs->io, path, &dir->lock_fd);
+    mem_free(path);
     if (err == ERR_BUSY) {
         *ret_text =
             mem_printf("%s: the log folder %s is in use by another process, which holds its "
                        ".lock file. Stop that one or choose another folder.",
-                       key_of(dir), dir->path);
+                       log_dir_key(dir), dir->path);
         return err;
     }
-    /* A folder that cannot be used goes offline; the others live. */
-    if (err && err != ERR_DISK_FULL) {
-        diag(DIAG_STORE, DIAG_ERROR,
-             "%s: log folder %s cannot be used: %s. Its partitions are not served until it is "
-             "mended and the node started again",
-             key_of(dir), dir->path, io_error_text(io, err));
-        __atomic_store_n(&dir->online, 0, __ATOMIC_RELEASE);
-        *ret_refused = err;
-    }
-    return ERR_NONE;
-}
-
-static enum err check_meta(struct log_dirs *dirs, struct log_dir *dir, const struct log_meta *meta,
-                           char **ret_text)
-{
-    const struct log_dirs_options *options = &dirs->options;
-    if (!dirs->cluster_id && meta->cluster_id[0])
-        dirs->cluster_id = mem_strdup(meta->cluster_id);
-    if (meta->cluster_id[0] && strcmp(dirs->cluster_id, meta->cluster_id) != 0) {
-        *ret_text = mem_printf("%s/meta.properties has cluster.id %s, but this cluster is %s.",
-                               dir->path, meta->cluster_id, dirs->cluster_id);
-        return ERR_INCONSISTENT_CLUSTER_ID;
-    }
-    if (meta->node_id >= 0 && options->node_id >= 0 && meta->node_id != options->node_id) {
-        *ret_text = mem_printf("%s/meta.properties has node.id %d, but this node is %d. Use the "
-                               "folder of this node, or the node.id of this folder.",
-                               dir->path, meta->node_id, options->node_id);
-        return ERR_ARGUMENT;
-    }
-    for (int i = 0; i < dirs->folder_count; i++) {
-        if (dirs->dirs[i] != dir && !uuid_is_zero(&meta->directory_id) &&
-            uuid_eq(&dirs->dirs[i]->id, &meta->directory_id)) {
-            *ret_text = mem_printf("%s and %s have the same directory.id: one is a copy.",
-                                   dirs->dirs[i]->path, dir->path);
-            return ERR_ARGUMENT;
-        }
-    }
-    dir->id = meta->directory_id;
+    if (err && err != ERR_DISK_FULL)
+        log_dir_unusable(dir, err);
     return ERR_NONE;
 }
 
@@ -163,66 +115,23 @@ static struct uuid random_id(struct io *io)
     return id;
 }
 
-/* Folders without meta.properties (or of version 0) get one once another told the cluster. */
-static enum err write_missing_meta(struct log_dirs *dirs, const bool *written, int32_t node_id)
+/* What no folder had before gets a directory.id, which is written by log_dirs_join. */
+static void choose_ids(struct log_dirs *dirs)
 {
-    for (int i = 0; i < dirs->folder_count; i++) {
-        struct log_dir *dir = dirs->dirs[i];
-        if (!log_dir_online(dir) || written[i])
-            continue;
-        if (uuid_is_zero(&dir->id))
-            dir->id = random_id(dirs->io);
-        struct log_meta meta = {.version = 1, .node_id = node_id, .directory_id = dir->id};
-        struct slice id = slice_str(dirs->cluster_id);
-        memcpy(meta.cluster_id, id.data, id.size);
-        enum err err = log_meta_write(dirs->io, dir->path, &meta);
-        if (err && err != ERR_DISK_FULL)
-            log_dir_check_there(dir, err == ERR_NOT_FOUND ? err : ERR_IO, "write meta.properties");
-    }
-    return ERR_NONE;
+    for (int i = 0; i < dirs->folder_count; i++)
+        if (log_dir_online(dirs->dirs[i]) && uuid_is_zero(&dirs->dirs[i]->id))
+            dirs->dirs[i]->id = random_id(dirs->io);
 }
 
-static enum err read_metas(struct log_dirs *dirs, char **ret_text)
+static void write_meta(struct log_dir *dir)
 {
-    bool *complete = mem_array((size_t)dirs->folder_count, sizeof *complete);
-    int32_t node_id = dirs->options.node_id;
-    bool any = false;
-    enum err err = ERR_NONE;
-    for (int i = 0; i < dirs->folder_count && !err; i++) {
-        struct log_dir *dir = dirs->dirs[i];
-        if (!log_dir_online(dir))
-            continue;
-        struct log_meta meta;
-        err = log_meta_read(dirs->io, dir->path, &meta);
-        if (err == ERR_NOT_FOUND) {
-            err = ERR_NONE;
-        } else if (err == ERR_CORRUPT) {
-            *ret_text = mem_printf("%s/meta.properties cannot be understood: it must hold "
-                                   "version=1, cluster.id, node.id (a number from 0 on) and, if "
-                                   "any, directory.id (22 characters, as klamm storage "
-                                   "random-uuid prints). Put it back from a copy.",
-                                   dir->path);
-        } else if (err) {
-            log_dir_fail(dir, "read meta.properties");
-            err = ERR_NONE;
-        } else {
-            err = check_meta(dirs, dir, &meta, ret_text);
-            complete[i] = meta.version == 1 && !uuid_is_zero(&meta.directory_id);
-            node_id = meta.node_id >= 0 ? meta.node_id : node_id;
-            any = true;
-        }
-    }
-    if (!err && !any) {
-        *ret_text = mem_printf("No meta.properties found in %s: format the folder first, as in "
-                               "klamm storage format --cluster-id $(klamm storage random-uuid) "
-                               "--standalone --config FILE (one that begins a cluster).",
-                               dirs->dirs[0]->path);
-        err = ERR_NOT_FOUND;
-    }
-    if (!err)
-        err = write_missing_meta(dirs, complete, node_id);
-    mem_free(complete);
-    return err;
+    struct log_dirs *dirs = dir->dirs;
+    struct log_meta meta = {.version = 1, .node_id = dirs->node_id, .directory_id = dir->id};
+    struct slice id = slice_str(dirs->cluster_id);
+    memcpy(meta.cluster_id, id.data, id.size);
+    enum err err = log_meta_write(dirs->io, dir->path, &meta);
+    if (err && err != ERR_DISK_FULL)
+        log_dir_check_there(dir, err == ERR_NOT_FOUND ? err : ERR_IO, "write meta.properties");
 }
 
 static void read_checkpoint(struct log_dir *dir, struct checkpoint *checkpoint, const char *name)
@@ -266,12 +175,39 @@ static void add_folders(struct log_dirs *dirs)
     dirs->dirs[dirs->folder_count++] = dirs->metadata;
 }
 
-static bool any_online(const struct log_dirs *dirs)
+/* A folder that was new when it was looked at. Nobody else may have made it his meanwhile. */
+static enum err make_new(struct log_dir *dir, char **ret_text)
 {
-    for (int i = 0; i < dirs->dir_count; i++)
+    struct io *io = dir->dirs->io;
+    enum err err = make_folder(io, dir->path);
+    if (err) {
+        log_dir_unusable(dir, err);
+        return ERR_NONE;
+    }
+    err = lock_folder(dir, ret_text);
+    struct log_meta meta;
+    if (!err && log_dir_online(dir) && log_meta_read(io, dir->path, &meta) != ERR_NOT_FOUND) {
+        *ret_text = mem_printf("The log folder %s was formatted by another process just now. Is it "
+                               "this node's? Then start it again.",
+                               dir->path);
+        err = ERR_BUSY;
+    }
+    return err;
+}
+
+enum err log_dirs_join(struct log_dirs *dirs, char **ret_text)
+{
+    enum err err = ERR_NONE;
+    for (int i = 0; i < dirs->folder_count && !err; i++)
+        if (log_dir_is_new(dirs->dirs[i]))
+            err = make_new(dirs->dirs[i], ret_text);
+    for (int i = 0; i < dirs->folder_count && !err; i++)
+        if (log_dir_online(dirs->dirs[i]) && !dirs->dirs[i]->meta_complete)
+            write_meta(dirs->dirs[i]);
+    for (int i = 0; i < dirs->folder_count && !err; i++)
         if (log_dir_online(dirs->dirs[i]))
-            return true;
-    return false;
+            read_state(dirs->dirs[i]);
+    return err;
 }
 
 enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs **ret_dirs,
@@ -290,27 +226,20 @@ enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs *
     map_init(&dirs->wishes);
     add_folders(dirs);
     dirs->cleaner = cleaner_new(dirs, &options->cleaner);
-    enum err err = ERR_NONE, refused = ERR_IO;
+    enum err err = log_dirs_check(dirs, ret_text);
     for (int i = 0; i < dirs->folder_count && !err; i++)
-        err = lock_folder(dirs->dirs[i], &refused, ret_text);
-    if (!err && !any_online(dirs)) {
-        *ret_text = mem_printf(
-            "%s: none of the log folders can be used, beginning with %s: %s. Name folders "
-            "that exist or can be made, and that this user may write to",
-            options->paths_key, dirs->dirs[0]->path, io_error_text(dirs->io, refused));
-        err = ERR_IO;
-    }
+        if (dirs->dirs[i]->is_formatted)
+            err = lock_folder(dirs->dirs[i], ret_text);
     if (!err)
-        err = read_metas(dirs, ret_text);
-    for (int i = 0; i < dirs->folder_count && !err; i++)
-        if (log_dir_online(dirs->dirs[i]))
-            read_state(dirs->dirs[i]);
-    if (!err)
-        log_reserve_give_back(dirs->metadata);
+        err = log_dirs_check(dirs, ret_text);
     if (err) {
         log_dirs_free(dirs);
         return err;
     }
+    choose_ids(dirs);
+    for (int i = 0; i < dirs->folder_count; i++)
+        log_dir_poll_space(dirs->dirs[i]);
+    log_reserve_give_back(dirs->metadata);
     /* Texts of the caller are not kept. */
     dirs->options.paths = NULL;
     dirs->options.metadata_path = NULL;
@@ -358,6 +287,11 @@ struct log_dir *log_dirs_at(const struct log_dirs *dirs, int index)
 struct log_dir *log_dirs_metadata(const struct log_dirs *dirs)
 {
     return dirs->metadata;
+}
+
+bool log_dir_is_new(const struct log_dir *dir)
+{
+    return log_dir_online(dir) && !dir->is_formatted;
 }
 
 bool log_dirs_files_short(const struct log_dirs *dirs)

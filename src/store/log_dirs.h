@@ -53,20 +53,23 @@ struct log_dirs_options {
 /* Kafka's defaults, and Klamm's for the reserves. */
 void log_dirs_options_init(struct log_dirs_options *options);
 
-/* Creates missing folders, reads meta.properties, takes the locks, reads clean shutdown files and
- * checkpoints. On failure *ret_text (mem_alloc) says what is wrong and what to do about it:
- * ERR_BUSY (locked by another process), ERR_NOT_FOUND (not formatted: no meta.properties),
- * ERR_INCONSISTENT_CLUSTER_ID, ERR_ARGUMENT (node id or duplicate directory id), ERR_CORRUPT,
- * ERR_IO (all folders failed; a single one only goes offline). */
+/* Reads meta.properties and takes the locks. Nothing is written but the lock files, and on failure
+ * of a check not even these: what is new or missing is made by log_dirs_load. *ret_text (mem_alloc)
+ * says what is wrong and what to do about it: ERR_BUSY (locked by another process), ERR_NOT_FOUND
+ * (not formatted: no meta.properties anywhere, or in the metadata folder, or beside partitions),
+ * ERR_INCONSISTENT_CLUSTER_ID, ERR_ARGUMENT (node id, duplicate directory id, or a metadata log
+ * outside the metadata folder), ERR_CORRUPT, ERR_IO (the metadata folder or all others failed; any
+ * other one only goes offline). */
 enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs **ret_dirs,
                        char **ret_text);
 /* Frees all; without log_dirs_stop before, as if killed: then on the loop of log_dirs_start, with
  * no job under way. Logs must be detached. */
 void log_dirs_free(struct log_dirs *dirs);
 
-/* Loads every log of every online folder on workers, then calls `done` on `loop`. Topic folders
- * that end in -delete are queued for deletion; -stray ones are left alone. A damaged folder goes
- * offline; the rest loads. __cluster_metadata-0 is left to the quorum (log_open). */
+/* Makes new folders and their meta.properties, takes away the clean shutdown files, reads the
+ * checkpoints. Loads every log of every online folder on workers, then calls `done` on `loop`.
+ * Topic folders that end in -delete are queued for deletion; -stray ones are left alone. A damaged
+ * folder goes offline; the rest loads. __cluster_metadata-0 is left to the quorum (log_open). */
 struct log_dirs_load {
     struct log_config default_config;
     /* Effective config of a topic, called on workers; NULL: default_config for all. */
@@ -75,10 +78,10 @@ struct log_dirs_load {
     int64_t producer_id_next;
     void (*done)(struct log_dirs_load *load);
     void *context;
-    enum err err;      /* ERR_NONE, ERR_IO when no folder is left, ERR_TOO_MANY_FILES, or ERR_EXISTS
-                          when a partition lies in two folders */
-    char *text;        /* with an error: which folders, or NULL; the caller's (mem_free) */
-    int32_t loaded;    /* logs */
+    enum err err;   /* ERR_NONE, ERR_IO when no folder is left, ERR_TOO_MANY_FILES, ERR_EXISTS when
+                       a partition lies in two folders, ERR_BUSY when a new one is locked */
+    char *text;     /* with an error: which folders, or NULL; the caller's (mem_free) */
+    int32_t loaded; /* logs */
     int32_t recovered; /* of these, with recovery */
 };
 void log_dirs_load(struct log_dirs *dirs, struct loop *loop, struct log_dirs_load *load);
@@ -178,6 +181,9 @@ void log_dirs_run_now(struct log_dirs *dirs, int64_t now_ms);
 
 int log_dirs_count(const struct log_dirs *dirs);
 struct log_dir *log_dirs_at(const struct log_dirs *dirs, int index);
+/* The path of a partition that an online folder holds (mem_free), or NULL. From log_dirs_open on.
+ */
+char *log_dirs_find_partition(const struct log_dirs *dirs);
 /* The folder of the metadata log. */
 struct log_dir *log_dirs_metadata(const struct log_dirs *dirs);
 struct slice log_dirs_cluster_id(const struct log_dirs *dirs);
@@ -185,6 +191,8 @@ struct slice log_dirs_cluster_id(const struct log_dirs *dirs);
 const char *log_dir_path(const struct log_dir *dir);
 const struct uuid *log_dir_id(const struct log_dir *dir); /* directory.id */
 bool log_dir_online(const struct log_dir *dir);
+/* log_dirs_open found no meta.properties in it. */
+bool log_dir_is_new(const struct log_dir *dir);
 /* A cordoned folder (cordoned.log.dirs) keeps what it has and is not chosen for new logs, as long
  * as another one can be. Any thread. */
 void log_dir_cordon(struct log_dir *dir, bool cordoned);

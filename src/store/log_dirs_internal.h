@@ -39,9 +39,12 @@ struct log_dir {
     struct log_dirs *dirs;
     char *path;
     struct uuid id;
+    char *unusable; /* why it was offline from the start */
     int lock_fd;
-    bool is_metadata; /* only holds the metadata log, is not in log.dirs */
-    bool clean;       /* was shut down cleanly */
+    bool is_metadata;   /* only holds the metadata log, is not in log.dirs */
+    bool clean;         /* was shut down cleanly */
+    bool is_formatted;  /* meta.properties was found ... */
+    bool meta_complete; /* ... and says all that it says today */
     int64_t broker_epoch;
     struct log_boot boot;         /* by log_boot_note; workers of the load and of the stop */
     uint32_t online, failed_told; /* atomics */
@@ -85,6 +88,7 @@ struct log_dirs {
     int folder_count;
     struct log_dir *metadata;
     char *cluster_id;
+    int32_t node_id;             /* -1: none is known */
     int64_t producer_id_trusted; /* from the end of the load on */
     struct loop *loop;
     struct loop_timer timer;
@@ -99,6 +103,8 @@ struct log_dirs {
 char *log_dir_file(const struct log_dir *dir, const char *name);
 /* "TOPIC-PARTITION" into its parts; false when it is not that. */
 bool log_dir_parse_name(const char *name, struct slice *ret_topic, int32_t *ret_partition);
+/* log_dirs_load.c: the same of a partition's folder or that of a future log. */
+bool log_dir_parse_folder(const char *name, struct slice *ret_topic, int32_t *ret_partition);
 /* True for "….<32 hex digits>-SUFFIX". */
 bool log_dir_has_suffix(const char *name, const char *suffix);
 /* log_table.c: FOLDER/TOPIC-PARTITION.HEX and the suffix, with a random HEX (mem_alloc); the
@@ -121,6 +127,17 @@ enum err log_dir_check_there(struct log_dir *dir, enum err err, const char *what
  * clients are refused, or, when they are already, that of the coordinators. It gives back more than
  * it takes. */
 int64_t log_dir_reserve(struct log_dir *dir);
+
+/* log_dirs_check.c: refuses what cannot be started from; writes nothing. */
+enum err log_dirs_check(struct log_dirs *dirs, char **ret_text);
+/* The folder, which a call failed in, goes offline; the others live, if there are any and the
+ * metadata's is one of them. */
+void log_dir_unusable(struct log_dir *dir, enum err err);
+/* The key of the configuration that names the folder. */
+const char *log_dir_key(const struct log_dir *dir);
+/* log_dirs.c: the first writes of a start: missing folders and meta.properties are made, the clean
+ * shutdown files taken away. ERR_BUSY: a folder made meanwhile is locked by another process. */
+enum err log_dirs_join(struct log_dirs *dirs, char **ret_text);
 
 /* log_dir_clean.c: the clean shutdown file. */
 void log_dir_take_clean_file(struct log_dir *dir);

@@ -26,7 +26,8 @@ struct loader {
     int32_t loaded, recovered; /* atomics */
     uint32_t out_of_files;     /* atomic: a log could not be opened for want of descriptors */
     uint32_t twice;            /* atomic: a partition lies in two folders */
-    char *text;                /* ... which ones */
+    char *text;                /* ... which ones; or why not */
+    enum err refused;          /* before any log was looked at */
     int workers;               /* under way; on the loop */
 };
 
@@ -42,8 +43,7 @@ static void add_item(struct loader *loader, struct log_dir *dir, const char *nam
     loader->items[loader->count++] = (struct load_item){dir, mem_strdup(name)};
 }
 
-/* A partition's folder, or that of a future log. */
-static bool parse_folder(const char *name, struct slice *ret_topic, int32_t *ret_partition)
+bool log_dir_parse_folder(const char *name, struct slice *ret_topic, int32_t *ret_partition)
 {
     if (!log_dir_has_suffix(name, FUTURE_SUFFIX))
         return log_dir_parse_name(name, ret_topic, ret_partition);
@@ -81,7 +81,7 @@ static void list_folder(struct loader *loader, struct log_dir *dir)
                  "%s/%s was set aside by an earlier start and is left alone; delete it when it is "
                  "of no use",
                  dir->path, names[i]);
-        } else if (parse_folder(names[i], &topic, &partition)) {
+        } else if (log_dir_parse_folder(names[i], &topic, &partition)) {
             /* No file of a log folder has such a name. */
             add_item(loader, dir, names[i]);
         }
@@ -148,7 +148,7 @@ static void load_one(struct loader *loader, const struct load_item *item)
                                        .path = path,
                                        .clean = dir->clean,
                                        .tail_size = tail_size(loader)};
-    ENSURE(parse_folder(item->name, &options.topic, &options.partition));
+    ENSURE(log_dir_parse_folder(item->name, &options.topic, &options.partition));
     options.config = loader->load->default_config;
     if (loader->load->config)
         loader->load->config(loader->load->context, options.topic, &options.config);
@@ -188,7 +188,7 @@ static void finish(struct loader *loader)
     load->err = ERR_IO;
     for (int i = 0; i < loader->dirs->dir_count; i++) {
         struct log_dir *dir = loader->dirs->dirs[i];
-        if (loader->out_of_files || loader->twice)
+        if (loader->out_of_files || loader->twice || loader->refused)
             __atomic_store_n(&dir->online, 0, __ATOMIC_RELEASE); /* no checkpoint of a part */
         if (log_dir_online(dir))
             load->err = ERR_NONE;
@@ -200,6 +200,8 @@ static void finish(struct loader *loader)
         load->err = ERR_TOO_MANY_FILES;
     else if (loader->twice)
         load->err = ERR_EXISTS;
+    else if (loader->refused)
+        load->err = loader->refused;
     load->text = loader->text;
     /* Recovery may have used up what there was. */
     if (!load->err && log_dir_online(loader->dirs->metadata)) {
@@ -225,6 +227,8 @@ static void worker_done(struct io_job *job)
 static void list_and_start(struct io_job *job)
 {
     struct loader *loader = ((struct load_worker *)(void *)job)->loader;
+    if (loader->refused)
+        return;
     log_boot_note(loader->dirs, loader->load->producer_id_next);
     for (int i = 0; i < loader->dirs->dir_count; i++)
         if (log_dir_online(loader->dirs->dirs[i]))
@@ -266,6 +270,7 @@ void log_dirs_load(struct log_dirs *dirs, struct loop *loop, struct log_dirs_loa
     struct loader *loader = mem_zalloc(sizeof *loader);
     loader->dirs = dirs;
     loader->load = load;
+    loader->refused = log_dirs_join(dirs, &loader->text);
     struct load_worker *lister = mem_zalloc(sizeof *lister);
     lister->loader = loader;
     lister->job.run = list_and_start;
