@@ -68,8 +68,13 @@ struct quorum_options {
     struct quorum_subscriber subscriber;
 };
 
-/* Recovers the log: newest snapshot, then the records behind it. Blocks; start-up only. ret_text
- * (mem_free) says what is wrong on failure. */
+/* Whether the folder's metadata log has anything in it: false in one that is new, or lost it.
+ * Writes nothing. Start-up only. */
+bool quorum_has_history(struct io *io, struct slice log_dir);
+
+/* Recovers the log: newest snapshot, then the records behind it; a log that is not there is made.
+ * Blocks; start-up only. ret_text (mem_free) says what is wrong on failure. ERR_NOT_CONTROLLER: the
+ * voters are none, or others than this node; then no log is made. */
 enum err quorum_open(const struct quorum_options *options, struct quorum **ret_quorum,
                      char **ret_text);
 

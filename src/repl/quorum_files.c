@@ -92,6 +92,29 @@ static bool ends_with(const char *name, const char *suffix)
     return n >= s && memcmp(name + n - s, suffix, s) == 0;
 }
 
+bool quorum_has_history(struct io *io, struct slice log_dir)
+{
+    char *folder = mem_printf("%.*s/__cluster_metadata-0", SLICE_FMT(log_dir));
+    char **names;
+    size_t count;
+    bool found = false;
+    if (io_list_dir(io, folder, &names, &count) == ERR_NONE) {
+        for (size_t i = 0; i < count && !found; i++) {
+            struct quorum_snapshot_name snapshot;
+            struct io_stat stat;
+            char *path = mem_printf("%s/%s", folder, names[i]);
+            if (ends_with(names[i], ".log"))
+                found = io_stat(io, path, &stat) != ERR_NONE || stat.size > 0;
+            else if (parse_name(names[i], &snapshot))
+                found = snapshot.offset > 0; /* 0-0 is there before the log */
+            mem_free(path);
+        }
+        io_free_names(names, count);
+    }
+    mem_free(folder);
+    return found;
+}
+
 enum err quorum_list_snapshots(struct io *io, const char *path,
                                struct quorum_snapshot_name **ret_list, size_t *ret_count)
 {

@@ -54,6 +54,7 @@ struct quorum {
     struct raft_quorum_state recovered_state;
     struct meta_loader loader;     /* at start only */
     struct meta_records bootstrap; /* of the 0-0 snapshot */
+    bool bootstrap_is_old;         /* from bootstrap.checkpoint, or the defaults */
     struct meta_image *newest;     /* root that the next decision sees */
     struct list roots;             /* struct quorum_root, rising offsets */
     struct list ops;               /* waiting struct quorum_op, rising offset_next */
@@ -117,7 +118,12 @@ enum err quorum_list_snapshots(struct io *io, const char *path,
 char *quorum_snapshot_path(const char *folder, int64_t offset, int32_t epoch);
 
 /* ---- quorum_recover.c ---- */
-enum err quorum_recover(struct quorum *q, char **ret_text);
+/* quorum-state, snapshots and the bootstrap records; the log need not be open. */
+enum err quorum_recover_files(struct quorum *q, char **ret_text);
+/* Before the first of them is written: can this release replay the bootstrap records? */
+enum err quorum_check_bootstrap(struct quorum *q, char **ret_text);
+/* What the log has behind them. */
+enum err quorum_recover_log(struct quorum *q, char **ret_text);
 
 /* ---- quorum_snapshot.c ---- */
 /* Under the lock, after a commit: starts a snapshot when one is due. */

@@ -144,6 +144,8 @@ static enum err read_snapshots(struct quorum *q, char **ret_text)
     struct quorum_snapshot_name *list;
     size_t count;
     enum err e = quorum_list_snapshots(q->io, q->path, &list, &count);
+    if (e == ERR_NOT_FOUND) /* a new node */
+        return ERR_NONE;
     if (e != ERR_NONE) {
         *ret_text = mem_printf("%s: %s", q->path, io_error_text(q->io, e));
         return e;
@@ -192,20 +194,35 @@ static enum err read_old_bootstrap(struct quorum *q, const char *path, char **re
     return e;
 }
 
-/* The bootstrap records, wherever they are; checked when they are still to be written. */
-static enum err settle_bootstrap(struct quorum *q, struct slice log_dir, char **ret_text)
+static char *old_bootstrap_path(const struct quorum *q)
 {
-    bool in_snapshot = q->bootstrap.count > 0;
-    char *path = in_snapshot ? quorum_snapshot_path(q->path, 0, 0)
-                             : mem_printf("%.*s/bootstrap.checkpoint", SLICE_FMT(log_dir));
-    enum err e = in_snapshot ? ERR_NONE : read_old_bootstrap(q, path, ret_text);
-    if (e == ERR_NONE && meta_image_metadata_version(q->loader.image) < 0)
-        e = check_bootstrap(q, path, ret_text);
+    const char *slash = strrchr(q->path, '/');
+    return mem_printf("%.*s/bootstrap.checkpoint", (int)(slash - q->path), q->path);
+}
+
+/* The bootstrap records, wherever they are. */
+static enum err settle_bootstrap(struct quorum *q, char **ret_text)
+{
+    if (q->bootstrap.count > 0)
+        return ERR_NONE;
+    char *path = old_bootstrap_path(q);
+    q->bootstrap_is_old = true;
+    enum err e = read_old_bootstrap(q, path, ret_text);
     mem_free(path);
     return e;
 }
 
-static enum err read_log(struct quorum *q, char **ret_text)
+enum err quorum_check_bootstrap(struct quorum *q, char **ret_text)
+{
+    if (meta_image_metadata_version(q->loader.image) >= 0)
+        return ERR_NONE; /* they were written long ago */
+    char *path = q->bootstrap_is_old ? old_bootstrap_path(q) : quorum_snapshot_path(q->path, 0, 0);
+    enum err e = check_bootstrap(q, path, ret_text);
+    mem_free(path);
+    return e;
+}
+
+enum err quorum_recover_log(struct quorum *q, char **ret_text)
 {
     struct reading r = {.q = q};
     struct buf chunk;
@@ -233,18 +250,12 @@ static enum err read_log(struct quorum *q, char **ret_text)
     return e;
 }
 
-enum err quorum_recover(struct quorum *q, char **ret_text)
+enum err quorum_recover_files(struct quorum *q, char **ret_text)
 {
-    struct slice folder = slice_str(q->path);
-    size_t cut = folder.size;
-    while (cut > 0 && folder.data[cut - 1] != '/')
-        cut--;
     enum err e = quorum_read_state(q, ret_text);
     if (e == ERR_NONE)
         e = read_snapshots(q, ret_text);
     if (e == ERR_NONE)
-        e = read_log(q, ret_text);
-    if (e == ERR_NONE)
-        e = settle_bootstrap(q, slice_of(folder.data, cut > 0 ? cut - 1 : 0), ret_text);
+        e = settle_bootstrap(q, ret_text);
     return e;
 }

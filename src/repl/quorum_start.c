@@ -55,6 +55,46 @@ static enum err open_log(struct quorum *q, char **ret_text)
     return e;
 }
 
+/* Why a node cannot lead its quorum: a person may have copied a folder, or lost a part of it. */
+static char *cannot_lead(const struct quorum *q)
+{
+    if (q->voters.count == 0)
+        return mem_printf("%s names no voters: the metadata log and its snapshots are missing or "
+                          "damaged. Put the folder back from a copy; formatted anew, it would know "
+                          "no topics",
+                          q->path);
+    if (q->voters.count == 1)
+        return mem_printf("%s names node %d as the only voter, and with another directory.id or "
+                          "node.id than this folder's meta.properties: the metadata log is another "
+                          "node's",
+                          q->path, q->voters.voters[0].id);
+    return mem_printf("node %d is not the only voter of its metadata quorum: quorums of more "
+                      "voters are not served yet",
+                      q->settings.node_id);
+}
+
+static enum err check_first(struct quorum *q, const struct uuid *directory_id, char **ret_text)
+{
+    if (raft_voters_only(&q->voters, q->settings.node_id, directory_id))
+        return quorum_check_bootstrap(q, ret_text);
+    *ret_text = cannot_lead(q);
+    return ERR_NOT_CONTROLLER;
+}
+
+/* Nothing is made where this node could not lead anyway: Apache Kafka, which takes a folder's
+ * metadata log for the place of the metadata, would then refuse the folder elsewhere. */
+static enum err recover(struct quorum *q, const struct quorum_options *o, char **ret_text)
+{
+    enum err e = quorum_recover_files(q, ret_text);
+    if (e == ERR_NONE && !quorum_has_history(q->io, o->log_dir))
+        e = check_first(q, &o->directory_id, ret_text);
+    if (e == ERR_NONE)
+        e = open_log(q, ret_text);
+    if (e == ERR_NONE)
+        e = quorum_recover_log(q, ret_text);
+    return e == ERR_NONE ? check_first(q, &o->directory_id, ret_text) : e;
+}
+
 enum err quorum_open(const struct quorum_options *o, struct quorum **ret_quorum, char **ret_text)
 {
     struct quorum *q = mem_zalloc(sizeof *q);
@@ -81,9 +121,7 @@ enum err quorum_open(const struct quorum_options *o, struct quorum **ret_quorum,
     meta_loader_init(&q->loader, empty);
     q->committed = meta_image_ref(empty);
     static_voters(q);
-    enum err e = open_log(q, ret_text);
-    if (e == ERR_NONE)
-        e = quorum_recover(q, ret_text);
+    enum err e = recover(q, o, ret_text);
     raft_init(&q->raft, q->settings.node_id, o->directory_id, &q->voters, &q->recovered_state);
     q->newest = meta_image_ref(q->loader.image);
     meta_image_unref(empty);
@@ -214,24 +252,6 @@ static void publish_first(struct quorum *q)
     if (q->subscriber.published)
         q->subscriber.published(q->subscriber.context, old, next);
     meta_image_unref(old);
-}
-
-/* Why a node cannot lead its quorum: a person may have copied a folder, or lost a part of it. */
-static char *cannot_lead(const struct quorum *q)
-{
-    if (q->voters.count == 0)
-        return mem_printf("%s names no voters: the metadata log and its snapshots are missing or "
-                          "damaged. Put the folder back from a copy; formatted anew, it would know "
-                          "no topics",
-                          q->path);
-    if (q->voters.count == 1)
-        return mem_printf("%s names node %d as the only voter, and with another directory.id or "
-                          "node.id than this folder's meta.properties: the metadata log is another "
-                          "node's",
-                          q->path, q->voters.voters[0].id);
-    return mem_printf("node %d is not the only voter of its metadata quorum: quorums of more "
-                      "voters are not served yet",
-                      q->raft.id);
 }
 
 enum err quorum_start(struct quorum *q, const struct controller_registration *self, char **ret_text)

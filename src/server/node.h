@@ -29,6 +29,10 @@ struct node_options {
     void *context;
 };
 
+/* Whether node_start could take the addresses of the listeners; none is kept. On failure *ret_text
+ * (mem_free). */
+enum err node_try_listeners(struct io *io, const struct config *config, char **ret_text);
+
 /* Checks and takes what can be refused at once: addresses, folders, the metadata log. On failure
  * *ret_text (mem_free) says what is wrong and what to do, and nothing is left behind. */
 enum err node_start(const struct node_options *options, struct node **ret_node, char **ret_text);

@@ -1,5 +1,5 @@
-/* What the files of a node share: node.c (life), node_start.c (the steps up) and node_stop.c (the
- * steps down). */
+/* What the files of a node share: node.c (life), node_start.c (the steps up), node_lost.c (what
+ * stands against them) and node_stop.c (the steps down). */
 #ifndef KLAMM_SERVER_NODE_INTERNAL_H
 #define KLAMM_SERVER_NODE_INTERNAL_H
 
@@ -54,6 +54,15 @@ struct node {
 /* node_start.c: everything that can fail at once; then the steps that end with `ready`. */
 enum err node_build(struct node *node, char **ret_text);
 void node_load(struct node *node);
+
+/* node_lost.c: why the start must not go on (mem_free), or NULL. The first before the metadata log
+ * is opened: it is empty or gone, and there are partitions. */
+char *node_metadata_lost(struct node *node);
+/* After it, before anything else is made: a folder is new, and a partition lies in none of them. */
+char *node_folder_lost(struct node *node);
+/* After the load: logs, but nothing that could be read in the metadata. Apache Kafka begins a new
+ * history then and sets all of them aside. */
+char *node_metadata_damaged(struct node *node);
 
 /* node_stop.c: the steps that end with `stopped`. Metadata loop. */
 void node_begin_stop(struct node *node);

@@ -1,15 +1,16 @@
 /* The steps up.
  *
- *  1. log folders are opened and locked (a second start on a folder is told as that)
+ *  1. log folders are checked and locked (a second start on a folder is told as that)
  *  2. listeners take their ports; who connects is refused until 6, as by Apache Kafka
- *  3. the metadata log is recovered
+ *  3. the metadata log is recovered, or made where all is new
  *  -- node_start returns here --
- *  4. all logs are loaded, on workers
+ *  4. new folders are formatted; all logs are loaded, on workers
  *  5. this node registers and leads; the first image is published: partitions, coordinators
  *  6. background jobs start, listeners accept: ready
  *
- * 1 to 3 on the caller's thread, 5 and 6 on the metadata loop. A stop asked for meanwhile is
- * honoured between steps. */
+ * A start that is refused in 1 to 3 has written nothing: the metadata log is made, or recovered,
+ * after the last check that can do without it. 1 to 3 on the caller's thread, 5 and 6 on the
+ * metadata loop. A stop asked for meanwhile is honoured between steps. */
 #include "api/coordinators.h"
 #include "api/dispatch.h"
 #include "api/fetch_session.h"
@@ -59,33 +60,73 @@ static bool is_controller_listener(const struct node *node, struct slice name)
     return listener_list_find(config_controller_listeners(node->static_config), name) != NULL;
 }
 
-/* The entry of `listeners` that is to blame, as it was written, with the port that was free for 0.
- */
-static struct slice written(struct node *node, const struct listener_address *from, uint16_t port)
+/* The entry of `listeners` that is to blame, as it was written (mem_alloc), with the port that was
+ * free for 0. */
+static char *written(const struct listener_address *from, uint16_t port)
 {
     bool v6 = from->host.size && memchr(from->host.data, ':', from->host.size);
-    return arena_printf(&node->arena, "%.*s://%s%.*s%s:%u", SLICE_FMT(from->name), v6 ? "[" : "",
-                        SLICE_FMT(from->host), v6 ? "]" : "", port);
+    return mem_printf("%.*s://%s%.*s%s:%u", SLICE_FMT(from->name), v6 ? "[" : "",
+                      SLICE_FMT(from->host), v6 ? "]" : "", port);
 }
 
-static char *bind_failed(struct node *node, const struct listener_address *from, uint16_t port,
+static char *bind_failed(struct io *io, const struct listener_address *from, uint16_t port,
                          enum err err)
 {
     enum { PRIVILEGED_MAX = 1023 };
     static const char key[] = "listeners (without a properties file: --listen)";
-    struct slice entry = written(node, from, port);
-    if (err == ERR_BUSY)
-        return mem_printf("%s: %.*s: the port %u is taken by another process; stop that one, or "
-                          "choose another port",
-                          key, SLICE_FMT(entry), port);
     const char *low = port && port <= PRIVILEGED_MAX
                           ? ", and a port above 1023 where the system keeps the lower ones for root"
                           : "";
-    return mem_printf("%s: cannot listen on %.*s: %s. Allowed are addresses of this machine, or "
-                      "none, as in %.*s://:%u, for all of them%s. What clients are told to connect "
-                      "to is advertised.listeners",
-                      key, SLICE_FMT(entry), io_error_text(node->options.io, err),
-                      SLICE_FMT(from->name), port, low);
+    const char *why = io_error_text(io, err);
+    char *entry = written(from, port), *text;
+    if (err == ERR_BUSY)
+        text = mem_printf("%s: %s: the port %u is taken by another process; stop that one, or "
+                          "choose another port",
+                          key, entry, port);
+    else
+        text = mem_printf("%s: cannot listen on %s: %s. Allowed are addresses of this machine, or "
+                          "none, as in %.*s://:%u, for all of them%s. What clients are told to "
+                          "connect to is advertised.listeners",
+                          key, entry, why, SLICE_FMT(from->name), port, low);
+    mem_free(entry);
+    return text;
+}
+
+static enum err resolve(struct io *io, const struct listener_address *from,
+                        struct io_address *ret_address, char **ret_text)
+{
+    char *host = slice_to_cstr(from->host);
+    enum err err = io_resolve(io, host ? host : "", from->port, ret_address);
+    if (err) {
+        char *entry = written(from, from->port);
+        *ret_text = mem_printf(
+            "listeners: %s: the host %s has no address. Write a name or an address of this "
+            "machine, or none, as in %.*s://:%u, for all of its addresses",
+            entry, host ? host : "", SLICE_FMT(from->name), from->port);
+        mem_free(entry);
+    }
+    mem_free(host);
+    return err;
+}
+
+enum err node_try_listeners(struct io *io, const struct config *config, char **ret_text)
+{
+    const struct listener_list *list = config_listeners(config);
+    enum err err = ERR_NONE;
+    for (int32_t i = 0; !err && i < list->count; i++) {
+        const struct listener_address *from = &list->items[i];
+        struct io_address address, bound;
+        int fd;
+        err = resolve(io, from, &address, ret_text);
+        if (err)
+            return err;
+        err = io_bind(io, &address, &fd, &bound);
+        if (err)
+            *ret_text = bind_failed(io, from, from->port, err);
+        else
+            io_close(io, fd);
+    }
+    return err;
 }
 
 static enum err bind_one(struct node *node, const struct listener_address *from, char **ret_text)
@@ -107,18 +148,12 @@ static enum err bind_one(struct node *node, const struct listener_address *from,
         return ERR_ARGUMENT;
     }
     struct io_address address;
-    char *host = arena_cstr(&node->arena, from->host);
-    enum err err = io_resolve(node->options.io, host ? host : "", from->port, &address);
-    if (err) {
-        *ret_text = mem_printf(
-            "listeners: %.*s: the host %s has no address. Write a name or an address of this "
-            "machine, or none, as in %s://:%u, for all of its addresses",
-            SLICE_FMT(written(node, from, from->port)), host, info.name, from->port);
+    enum err err = resolve(node->options.io, from, &address, ret_text);
+    if (err)
         return err;
-    }
     err = listener_open(node->net, &info, &address, &node->listeners[node->listener_count]);
     if (err)
-        *ret_text = bind_failed(node, from, from->port, err);
+        *ret_text = bind_failed(node->options.io, from, from->port, err);
     else
         node->listener_count++;
     return err;
@@ -260,6 +295,9 @@ static bool make_room(void *context, bool starting)
 static enum err open_quorum(struct node *node, char **ret_text)
 {
     struct log_dir *dir = log_dirs_metadata(node->context.log_dirs);
+    *ret_text = node_metadata_lost(node);
+    if (*ret_text)
+        return ERR_NOT_FOUND;
     struct quorum_options options = {
         .io = node->options.io,
         .loop = node->meta_loop,
@@ -357,6 +395,9 @@ enum err node_build(struct node *node, char **ret_text)
     err = open_quorum(node, ret_text);
     if (err)
         return err;
+    *ret_text = node_folder_lost(node);
+    if (*ret_text)
+        return ERR_NOT_FOUND;
     node->context.producer_ids =
         producer_ids_new(node->context.quorum, node->context.node_id, node->meta_loop);
     build_moves(node);
@@ -488,7 +529,7 @@ static void become_ready(struct loop_timer *timer)
             const struct listener_info *info = listener_info(node->listeners[i]);
             const struct listener_address *from =
                 listener_list_find(config_listeners(node->static_config), slice_str(info->name));
-            start_failed(node, bind_failed(node, from, info->bound.port, err));
+            start_failed(node, bind_failed(node->options.io, from, info->bound.port, err));
             return;
         }
     }
@@ -498,32 +539,6 @@ static void become_ready(struct loop_timer *timer)
         node->options.ready(node->options.context, node);
     if (node->stop_asked)
         node_begin_stop(node);
-}
-
-static void note_one(void *data, struct log *log)
-{
-    const char **one = data;
-    *one = log_path(log);
-}
-
-/* Metadata in which nothing was ever written, and logs, which nobody makes before. Apache Kafka
- * begins a new history then and sets all of them aside. */
-static char *metadata_lost(struct node *node)
-{
-    struct log_dirs *dirs = node->context.log_dirs;
-    struct meta_image *image = quorum_image_newest(node->context.quorum);
-    bool is_new = meta_image_metadata_version(image) < 0;
-    meta_image_unref(image);
-    const char *one = NULL;
-    if (is_new)
-        log_dirs_each(dirs, note_one, &one);
-    if (!one)
-        return NULL;
-    return mem_printf(
-        "%s/__cluster_metadata-0 is empty, but the log folders hold partitions (%d of them, as "
-        "%s): the metadata was lost or damaged, and without it they belong to no topic. Put the "
-        "metadata back from a copy; to begin anew without them move their folders elsewhere",
-        log_dir_path(log_dirs_metadata(dirs)), log_dirs_log_count(dirs), one);
 }
 
 static void loaded(struct log_dirs_load *load)
@@ -546,7 +561,7 @@ static void loaded(struct log_dirs_load *load)
     if (load->recovered)
         diag(DIAG_SERVER, DIAG_INFO, "%d of %d logs recovered after an unclean shutdown",
              load->recovered, load->loaded);
-    char *text = metadata_lost(node);
+    char *text = node_metadata_damaged(node);
     if (text) {
         start_failed(node, text);
         return;

@@ -5,6 +5,7 @@ stands under `ours`."""
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -12,7 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import kbatch  # noqa: E402
-from nodes import check, finish  # noqa: E402
+from nodes import CLUSTER_ID, check, finish, tree  # noqa: E402
 from probe import Probe, node_under_test  # noqa: E402
 
 OURS = os.environ.get("NODE") != "apache"
@@ -385,7 +386,148 @@ def folders_of_all_kinds():
         shutil.rmtree(root, ignore_errors=True)
 
 
-PARTS = [moving, producers, cancelling, answers, crashes, offline, twice, folders_of_all_kinds]
+def remove(path):
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def refused(f, when, log_dirs, words, metadata=None):
+    """A start with other folders: it ends, names what is wrong, and has changed nothing."""
+    node, kept = f.node, dict(f.node.properties)
+    node.properties["log.dirs"] = ",".join(log_dirs)
+    if metadata:
+        node.properties["metadata.log.dir"] = metadata
+    before, said = tree(f.root), len(node.log())
+    node.launch()
+    try:
+        code = node.process.wait(30)
+    except subprocess.TimeoutExpired:
+        code = 0
+    node.kill()
+    after, said = tree(f.root), node.log()[said:]
+    node.properties = kept
+    changed = sorted(n for n in {**before, **after} if before.get(n, 0) != after.get(n, 0))
+    check(f"{when}: refused", code not in (0, None) and all(w in said for w in words),
+          (code, said[-900:]))
+    check(f"{when}: nothing has changed", not changed, changed)
+
+
+def misplaced():
+    """Folders that were named in another order, are not mounted, or lost their meta.properties:
+    Apache Kafka refuses these starts, before it writes anything."""
+    with Folders(2) as f:
+        a, b = f.paths
+        c = os.path.join(f.root, "no", "c")
+        f.t.create("m", 4)
+        for p in range(4):
+            f.t.produce("m", kbatch.batch([b"v"]), partition=p)
+        spread = f.where("m")
+        f.node.stop()
+        kept = f.root + ".kept"
+        shutil.copytree(f.root, kept)
+
+        def ends():
+            return [f.t.offset("m", -1, partition=p)["Offset"] for p in range(4)]
+
+        def again():
+            remove(f.root)
+            shutil.copytree(kept, f.root)
+
+        elsewhere = ["Found unexpected metadata location", os.path.join(a, "__cluster_metadata-0")]
+        ours = ["log.dirs", "metadata.log.dir"] if OURS else []
+        refused(f, "log.dirs in another order", [b, a], elsewhere + [b] + ours)
+        refused(f, "another metadata.log.dir", [a, b], elsewhere + [b] + ours, metadata=b)
+        refused(f, "a mistyped metadata.log.dir", [a, b], elsewhere + [c] + ours, metadata=c)
+        os.mkdir(os.path.join(b, "__cluster_metadata-0"))
+        refused(f, "an empty metadata log in another folder", [a, b],
+                ["Found unexpected metadata location", os.path.join(b, "__cluster_metadata-0")])
+        again()
+        remove(os.path.join(a, "__cluster_metadata-0"))
+        refused(f, "metadata.log.dir does not exist", [a, b], ["meta.properties", c] + ours,
+                metadata=c)
+        if OURS:  # Apache Kafka waits for voters, for ever
+            refused(f, "the metadata log is gone", [a, b], [a, "metadata was lost"])
+        again()
+        remove(os.path.join(a, "meta.properties"))
+        refused(f, "no meta.properties in the metadata folder", [a, b],
+                ["meta.properties", a] + ours)
+        remove(a)
+        os.mkdir(a)
+        refused(f, "the metadata folder is empty", [a, b], ["meta.properties", a] + ours)
+        os.rmdir(a)
+        refused(f, "the metadata folder is gone", [a, b], ["meta.properties", a] + ours)
+        with open(a, "w", encoding="ascii") as out:
+            out.write("no folder\n")
+        refused(f, "the metadata folder cannot be read", [a, b], ["metadata", a])
+        remove(a)
+        again()
+        remove(os.path.join(b, "meta.properties"))
+        refused(f, "no meta.properties beside partitions", [a, b], ["meta.properties", b])
+        remove(b)
+        os.mkdir(b)
+        refused(f, "a folder of partitions is empty", [a, b], ["meta.properties", b])
+        os.rmdir(b)
+        refused(f, "a folder of partitions is gone", [a, b], ["meta.properties", b])
+        result = subprocess.run(
+            f.node.tool("kafka-storage", "format", "-t", CLUSTER_ID, "-c", f.node.config_path(),
+                        "--standalone", "--ignore-formatted"), capture_output=True, text=True)
+        check("a folder that is lost can be formatted", result.returncode == 0, result)
+        f.start()
+        lost = {p for letter, p, _ in spread if letter == "b"}
+        check("and what lies in the other one is served", f.wait(lambda: all(
+            end == 1 for p, end in enumerate(ends()) if p not in lost)), (spread, ends()))
+        f.node.stop()
+        again()
+        if OURS:  # Apache Kafka wants new folders formatted
+            f.paths.append(c)
+            f.node.properties["log.dirs"] = ",".join(f.paths)
+            f.start()
+            check("a new folder is formatted", os.path.exists(os.path.join(c, "meta.properties")))
+            f.t.create("n", 1)
+            check("and used", f.wait(lambda: [w[0] for w in f.where("n")] == ["c"]), f.where("n"))
+        else:
+            f.start()
+        check("in the right order all is there", f.wait(lambda: f.where("m") == spread and
+                                                          ends() == [1] * 4), f.where("m"))
+        remove(kept)
+
+
+def static_voters():
+    """Without voters in the folder nothing but the place of the metadata tells the folders apart,
+    and without partitions nothing tells that it has a history."""
+    with Folders(2) as f:
+        f.node.stop()
+        for path in f.paths:
+            remove(path)
+        f.node.properties["controller.quorum.voters"] = f"1@127.0.0.1:{f.node.controller_port}"
+        del f.node.properties["controller.quorum.bootstrap.servers"]
+        result = subprocess.run(
+            f.node.tool("kafka-storage", "format", "-t", CLUSTER_ID, "-c", f.node.config_path()),
+            capture_output=True, text=True)
+        check("formatted for static voters", result.returncode == 0, result)
+        f.start()
+        f.limit("123456")
+        f.node.stop()
+        a, b = f.paths
+        refused(f, "static voters, log.dirs in another order", [b, a],
+                ["Found unexpected metadata location", a, b])
+        os.rename(a, a + ".away")
+        refused(f, "static voters, the metadata folder is gone", [a, b], ["meta.properties", a])
+        os.mkdir(a)
+        refused(f, "static voters, the metadata folder is empty", [a, b], ["meta.properties", a])
+        os.rmdir(a)
+        os.rename(a + ".away", a)
+        f.start()
+        found = f.t.call("DescribeConfigs", 4, {"Resources": [
+            {"ResourceType": 4, "ResourceName": "1", "ConfigurationKeys": [LIMIT]}]})
+        check("static voters: what was set is there",
+              found["Results"][0]["Configs"][0]["Value"] == "123456", found)
+
+
+PARTS = [moving, producers, cancelling, answers, crashes, offline, twice, folders_of_all_kinds,
+         misplaced, static_voters]
 
 if __name__ == "__main__":
     for part in PARTS:

@@ -23,6 +23,19 @@ def free_port():
         return s.getsockname()[1]
 
 
+def tree(root):
+    """Everything below a folder: {name: what the file says, or None of a folder}."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        for name in folders:
+            found[os.path.relpath(os.path.join(folder, name), root)] = None
+        for name in files:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as f:
+                found[os.path.relpath(path, root)] = f.read()
+    return found
+
+
 class Node:
     kind = None
 
