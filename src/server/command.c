@@ -135,20 +135,26 @@ enum err server_options_parse(int argc, char *const *argv, struct server_options
 
 /* ---- configuration ---- */
 
+static enum err parse_properties(const char *path, const struct buf *text,
+                                 struct properties *properties, char **ret_text)
+{
+    int line = 0;
+    enum err err = properties_parse(properties, buf_slice(text), &line);
+    if (err)
+        *ret_text = mem_printf("%s: line %d is malformed", path, line);
+    return err;
+}
+
 static enum err read_properties(struct io *io, const char *path, struct properties *properties,
                                 char **ret_text)
 {
     struct buf text;
     buf_init(&text);
     enum err err = first_start_read_file(io, path, &text);
-    int line = 0;
-    if (err) {
+    if (err)
         *ret_text = mem_printf("%s: %s", path, io_error_text(io, err));
-    } else {
-        err = properties_parse(properties, buf_slice(&text), &line);
-        if (err)
-            *ret_text = mem_printf("%s: line %d is malformed", path, line);
-    }
+    else
+        err = parse_properties(path, &text, properties, ret_text);
     buf_fini(&text);
     return err;
 }
@@ -161,31 +167,51 @@ static void put_overrides(const struct server_options *options, struct propertie
     }
 }
 
+static enum err check_config(const struct server_options *options, struct properties *properties,
+                             struct config **ret_config, char **ret_text)
+{
+    put_overrides(options, properties);
+    enum err err = config_new(properties, ret_config, ret_text);
+    return err ? err : config_check_served(*ret_config, ret_text);
+}
+
+/* Without a properties file. The folder is made once nothing speaks against the start any more. */
+static enum err load_first(struct io *io, const struct server_options *options,
+                           struct properties *properties, struct config **ret_config,
+                           char **ret_text)
+{
+    struct first_start first;
+    const char *data_path = options->data_path ? options->data_path : "klamm-data";
+    enum err err = first_start_look(io, data_path, options->listen, &first, ret_text);
+    if (!err)
+        err = parse_properties(first.properties_path, &first.text, properties, ret_text);
+    if (!err)
+        err = first_start_data(io, properties, data_path, ret_text);
+    if (!err && options->listen)
+        first_start_listen(properties, options->listen);
+    if (!err)
+        err = check_config(options, properties, ret_config, ret_text);
+    if (!err && first.is_new)
+        err = node_try_listeners(io, *ret_config, ret_text);
+    if (!err && first.is_new)
+        err = first_start_format(io, &first, ret_text);
+    first_start_fini(&first);
+    return err;
+}
+
 static enum err load_config(struct io *io, const struct server_options *options,
                             struct config **ret_config, char **ret_text)
 {
     struct properties properties;
     properties_init(&properties);
-    enum err err = ERR_NONE;
-    char *path = NULL;
-    const char *data_path = options->data_path ? options->data_path : "klamm-data";
-    if (options->properties_path)
-        path = mem_strdup(options->properties_path);
-    else
-        err = first_start(io, data_path, options->listen, &path, ret_text);
-    if (!err)
-        err = read_properties(io, path, &properties, ret_text);
-    if (!err && !options->properties_path)
-        err = first_start_data(io, &properties, data_path, ret_text);
-    if (!err && !options->properties_path && options->listen)
-        first_start_listen(&properties, options->listen);
-    if (!err)
-        put_overrides(options, &properties);
-    if (!err)
-        err = config_new(&properties, ret_config, ret_text);
-    if (!err)
-        err = config_check_served(*ret_config, ret_text);
-    mem_free(path);
+    enum err err;
+    if (options->properties_path) {
+        err = read_properties(io, options->properties_path, &properties, ret_text);
+        if (!err)
+            err = check_config(options, &properties, ret_config, ret_text);
+    } else {
+        err = load_first(io, options, &properties, ret_config, ret_text);
+    }
     properties_fini(&properties);
     return err;
 }

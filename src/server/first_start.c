@@ -257,6 +257,8 @@ static enum err check_empty(struct io *io, const char *data_path, const char *pr
     char **names;
     size_t count;
     enum err err = io_list_dir(io, data_path, &names, &count);
+    if (err == ERR_NOT_FOUND)
+        return ERR_NONE;
     if (err) {
         *ret_text = mem_printf("%s: %s", data_path, io_error_text(io, err));
         return err;
@@ -284,51 +286,58 @@ static struct uuid random_uuid(struct io *io)
     return uuid;
 }
 
-static enum err format(struct io *io, const char *data_path, const char *properties_path,
-                       const struct address *client, char **ret_text)
+enum err first_start_look(struct io *io, const char *data_path, const char *listen,
+                          struct first_start *ret_start, char **ret_text)
 {
-    struct log_meta meta = {.version = 1, .node_id = 1, .directory_id = random_uuid(io)};
-    struct uuid cluster = random_uuid(io);
-    uuid_format(&cluster, meta.cluster_id);
-    struct buf text;
-    buf_init(&text);
-    write_properties(io, data_path, client, &text);
-    enum err err = write_file(io, properties_path, buf_slice(&text));
-    if (!err)
-        err = log_meta_write(io, data_path, &meta);
-    if (err)
-        *ret_text = mem_printf("%s cannot be formatted: %s", data_path, io_error_text(io, err));
-    buf_fini(&text);
-    return err;
-}
-
-enum err first_start(struct io *io, const char *data_path, const char *listen, char **ret_path,
-                     char **ret_text)
-{
+    *ret_start = (struct first_start){.data_path = mem_strdup(data_path)};
+    buf_init(&ret_start->text);
+    ret_start->properties_path = mem_printf("%s/server.properties", data_path);
+    const char *path = ret_start->properties_path;
     struct address client;
     if (!parse_address(listen ? listen : LISTEN_DEFAULT, &client)) {
         *ret_text = mem_printf("--listen %s: HOST:PORT is wanted, as in 127.0.0.1:9092", listen);
         return ERR_ARGUMENT;
     }
-    char *path = mem_printf("%s/server.properties", data_path);
     char *meta_path = mem_printf("%s/meta.properties", data_path);
     struct io_stat stat;
-    enum err err = ERR_NONE;
-    bool is_formatted = !io_stat(io, meta_path, &stat);
-    bool has_properties = !io_stat(io, path, &stat);
-    if (!is_formatted || !has_properties) {
-        err = io_mkdir(io, data_path);
-        if (err == ERR_EXISTS)
-            err = check_empty(io, data_path, path, ret_text);
-        else if (err)
-            *ret_text = mem_printf("%s cannot be created: %s", data_path, io_error_text(io, err));
-        if (!err)
-            err = format(io, data_path, path, &client, ret_text);
-    }
+    ret_start->is_new = io_stat(io, meta_path, &stat) || io_stat(io, path, &stat);
     mem_free(meta_path);
-    if (err)
-        mem_free(path);
-    else
-        *ret_path = path;
+    enum err err;
+    if (ret_start->is_new) {
+        err = check_empty(io, data_path, path, ret_text);
+        if (!err)
+            write_properties(io, data_path, &client, &ret_start->text);
+    } else {
+        err = first_start_read_file(io, path, &ret_start->text);
+        if (err)
+            *ret_text = mem_printf("%s: %s", path, io_error_text(io, err));
+    }
     return err;
+}
+
+enum err first_start_format(struct io *io, const struct first_start *start, char **ret_text)
+{
+    enum err err = io_mkdir(io, start->data_path);
+    if (err && err != ERR_EXISTS) {
+        *ret_text =
+            mem_printf("%s cannot be created: %s", start->data_path, io_error_text(io, err));
+        return err;
+    }
+    struct log_meta meta = {.version = 1, .node_id = 1, .directory_id = random_uuid(io)};
+    struct uuid cluster = random_uuid(io);
+    uuid_format(&cluster, meta.cluster_id);
+    err = write_file(io, start->properties_path, buf_slice(&start->text));
+    if (!err)
+        err = log_meta_write(io, start->data_path, &meta);
+    if (err)
+        *ret_text =
+            mem_printf("%s cannot be formatted: %s", start->data_path, io_error_text(io, err));
+    return err;
+}
+
+void first_start_fini(struct first_start *start)
+{
+    mem_free(start->data_path);
+    mem_free(start->properties_path);
+    buf_fini(&start->text);
 }

@@ -7,11 +7,22 @@
 #include "conf/properties.h"
 #include "os/io.h"
 
-/* Makes sure that `data_path` holds a formatted folder with a server.properties; *ret_path
- * (mem_free) is that file. `listen` ("HOST:PORT", NULL = 127.0.0.1:9092) goes into a new one. Never
- * formats a folder that holds anything else. On failure *ret_text (mem_free). */
-enum err first_start(struct io *io, const char *data_path, const char *listen, char **ret_path,
-                     char **ret_text);
+struct first_start {
+    char *data_path;       /* the folder ... */
+    char *properties_path; /* ... and the server.properties in it */
+    struct buf text;       /* what that says, or will say once it is written */
+    bool is_new;           /* there is nothing yet: first_start_format makes it */
+};
+
+/* Looks whether `data_path` holds a formatted folder with a server.properties, and thinks out one
+ * for a new folder: `listen` ("HOST:PORT", NULL = 127.0.0.1:9092) goes into it. A folder that holds
+ * anything else is refused. Writes nothing, so that a start that is refused later leaves nothing
+ * behind. On failure *ret_text (mem_free). first_start_fini in any case. */
+enum err first_start_look(struct io *io, const char *data_path, const char *listen,
+                          struct first_start *ret_start, char **ret_text);
+/* Makes the folder and the files of a new one. */
+enum err first_start_format(struct io *io, const struct first_start *start, char **ret_text);
+void first_start_fini(struct first_start *start);
 
 /* Puts another client address over what the file says, for this run. */
 void first_start_listen(struct properties *properties, const char *listen);

@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kbatch  # noqa: E402
 import kwire  # noqa: E402
-from nodes import CLUSTER_ID, KLAMM, Klamm, check, finish, free_port  # noqa: E402
+from nodes import CLUSTER_ID, KLAMM, Klamm, check, finish, free_port, tree  # noqa: E402
 
 
 def run(*arguments, seconds=20, **more):
@@ -95,6 +95,7 @@ def refusals(root):
               re.search("lock|in use|another", text) and "log.dirs:" in text, text)
         other = Klamm()
         other.format()
+        shutil.rmtree(os.path.join(other.data, "__cluster_metadata-0"))
         other.properties["metadata.log.dir"] = node.data
         code, text = run("server", other.config_path())
         check("a locked metadata folder names its key", code != 0 and
@@ -104,9 +105,20 @@ def refusals(root):
         other.properties["listeners"] = (f"PLAINTEXT://127.0.0.1:{node.port},"
                                          f"CONTROLLER://127.0.0.1:{other.controller_port}")
         code, text = run("server", other.config_path())
+        before = tree(other.root)
         check("a busy port explains itself", code != 0 and str(node.port) in text and
               re.search("in use|taken|already", text) and "listeners" in text and
               f"PLAINTEXT://127.0.0.1:{node.port}" in text, text)
+        code, text = run("server", other.config_path())
+        check("and changes nothing", code != 0 and tree(other.root) == before)
+        for listen in (f"127.0.0.1:{node.port}", f"192.0.2.1:{free_port()}"):
+            data = os.path.join(root, "never-made")
+            code, text = run("server", "--data", data, "--listen", listen)
+            check(f"no configuration, --listen {listen}: refused, and no folder is made with it",
+                  code != 0 and listen.split(":")[1] in text and not os.path.exists(data), text)
+        code, text = run("server", "--data", data, "--override", "log.segment.bytes=x")
+        check("nor with a setting that is refused", code != 0 and "log.segment.bytes" in text and
+              not os.path.exists(data), text)
     finally:
         node.clean()
     fresh = Klamm()

@@ -27,6 +27,19 @@ static void end(struct fixture *f)
     temp_dir_remove(f->dir);
 }
 
+/* As a start does when nothing speaks against it. */
+static enum err first_start(struct fixture *f, const char *listen, char **ret_path, char **ret_text)
+{
+    struct first_start first;
+    enum err err = first_start_look(f->io, f->dir, listen, &first, ret_text);
+    if (!err && first.is_new)
+        err = first_start_format(f->io, &first, ret_text);
+    if (!err)
+        *ret_path = mem_strdup(first.properties_path);
+    first_start_fini(&first);
+    return err;
+}
+
 static void load(struct fixture *f, const char *path, struct properties *properties)
 {
     struct buf text;
@@ -45,7 +58,7 @@ static void formats_once(void **state)
     struct fixture f;
     start(&f);
     char *path = NULL, *text = NULL;
-    assert_int_equal(first_start(f.io, f.dir, "127.0.0.1:19192", &path, &text), ERR_NONE);
+    assert_int_equal(first_start(&f, "127.0.0.1:19192", &path, &text), ERR_NONE);
     struct log_meta meta, again;
     assert_int_equal(log_meta_read(f.io, f.dir, &meta), ERR_NONE);
     assert_int_equal(meta.node_id, 1);
@@ -60,10 +73,33 @@ static void formats_once(void **state)
     config_unref(config);
     properties_fini(&properties);
     mem_free(path);
-    assert_int_equal(first_start(f.io, f.dir, NULL, &path, &text), ERR_NONE);
+    assert_int_equal(first_start(&f, NULL, &path, &text), ERR_NONE);
     assert_int_equal(log_meta_read(f.io, f.dir, &again), ERR_NONE);
     assert_string_equal(meta.cluster_id, again.cluster_id);
     mem_free(path);
+    end(&f);
+}
+
+/* A start that is refused after it has looked, by a port that is taken, leaves no folder with that
+ * port in its server.properties. */
+static void looking_makes_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f);
+    char path[96], *text = NULL;
+    snprintf(path, sizeof path, "%s/new", f.dir);
+    struct first_start first;
+    struct io_stat stat;
+    assert_int_equal(first_start_look(f.io, path, "192.0.2.1:9092", &first, &text), ERR_NONE);
+    assert_true(first.is_new);
+    assert_int_equal(io_stat(f.io, path, &stat), ERR_NOT_FOUND);
+    assert_int_equal(first_start_format(f.io, &first, &text), ERR_NONE);
+    first_start_fini(&first);
+    assert_int_equal(first_start_look(f.io, path, NULL, &first, &text), ERR_NONE);
+    assert_false(first.is_new);
+    assert_non_null(memmem(first.text.data, first.text.size, "192.0.2.1", strlen("192.0.2.1")));
+    first_start_fini(&first);
     end(&f);
 }
 
@@ -77,7 +113,7 @@ static void controller_port_is_real(void **state)
         struct fixture f;
         start(&f);
         char *path = NULL, *text = NULL;
-        assert_int_equal(first_start(f.io, f.dir, listens[i], &path, &text), ERR_NONE);
+        assert_int_equal(first_start(&f, listens[i], &path, &text), ERR_NONE);
         struct properties properties;
         load(&f, path, &properties);
         struct config *config;
@@ -131,7 +167,7 @@ static void leaves_other_folders_alone(void **state)
     snprintf(path, sizeof path, "%s/t-0", f.dir);
     assert_int_equal(io_mkdir(f.io, path), ERR_NONE);
     char *file = NULL, *text = NULL;
-    assert_int_equal(first_start(f.io, f.dir, NULL, &file, &text), ERR_EXISTS);
+    assert_int_equal(first_start(&f, NULL, &file, &text), ERR_EXISTS);
     assert_non_null(strstr(text, "t-0"));
     mem_free(text);
     struct log_meta meta;
@@ -165,7 +201,7 @@ static void an_interrupted_format_is_finished(void **state)
         struct fixture f;
         start(&f);
         put_file(&f, cut[i][0], cut[i][1]);
-        assert_int_equal(first_start(f.io, f.dir, NULL, &path, &text), ERR_NONE);
+        assert_int_equal(first_start(&f, NULL, &path, &text), ERR_NONE);
         struct log_meta meta;
         assert_int_equal(log_meta_read(f.io, f.dir, &meta), ERR_NONE);
         mem_free(path);
@@ -174,7 +210,7 @@ static void an_interrupted_format_is_finished(void **state)
     struct fixture f;
     start(&f);
     put_file(&f, "server.properties", "node.id=7\n");
-    assert_int_equal(first_start(f.io, f.dir, NULL, &path, &text), ERR_EXISTS);
+    assert_int_equal(first_start(&f, NULL, &path, &text), ERR_EXISTS);
     assert_non_null(strstr(text, "server.properties"));
     mem_free(text);
     end(&f);
@@ -188,7 +224,7 @@ static void addresses(void **state)
     static const char *const wrong[] = {"x", "h:70000", "h:", "h:9x"};
     for (int i = 0; i < 4; i++) {
         char *file = NULL, *text = NULL;
-        assert_int_equal(first_start(f.io, f.dir, wrong[i], &file, &text), ERR_ARGUMENT);
+        assert_int_equal(first_start(&f, wrong[i], &file, &text), ERR_ARGUMENT);
         mem_free(text);
     }
     struct properties properties;
@@ -216,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_once),
+        cmocka_unit_test(looking_makes_nothing),
         cmocka_unit_test(controller_port_is_real),
         cmocka_unit_test(copied_and_moved),
         cmocka_unit_test(leaves_other_folders_alone),
