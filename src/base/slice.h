@@ -48,6 +48,12 @@ static inline bool slice_eq_str(struct slice a, const char *text)
     return slice_eq(a, slice_str(text));
 }
 
+static inline bool slice_starts_with(struct slice s, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return s.size >= size && memcmp(s.data, prefix, size) == 0;
+}
+
 /* Bytewise order, shorter first on a common prefix; null before empty. */
 int slice_cmp(struct slice a, struct slice b);
 

@@ -92,28 +92,6 @@ static void put_layer(struct config *config, enum config_layer layer)
     }
 }
 
-/* Drops values of a dynamic layer that do not parse, so that one bad record cannot hide a good
- * static value. */
-static int drop_bad(struct config *config, enum config_layer layer)
-{
-    struct conf_pair *items = (struct conf_pair *)(uintptr_t)config->layers[layer].items;
-    int dropped = 0;
-    int32_t kept = 0;
-    for (int32_t i = 0; i < config->layers[layer].count; i++) {
-        int id = conf_find(CONF_KIND_BROKER, items[i].name);
-        struct conf_value value;
-        struct slice message;
-        if (id >= 0 && conf_value_parse(conf_key(CONF_KIND_BROKER, id), items[i].value,
-                                        &config->arena, &value, &message)) {
-            dropped++;
-            continue;
-        }
-        items[kept++] = items[i];
-    }
-    config->layers[layer].count = kept;
-    return dropped;
-}
-
 /* The key that a person wrote: node.id and broker.id stand for each other (add_id_synonym), and the
  * error names the one that is in the file. */
 static const struct conf_key *written_key(const struct config *config, int id)
@@ -164,15 +142,11 @@ static struct slice range_hint(struct config *config, const struct conf_key *key
     return arena_printf(&config->arena, "Allowed are %.*s.", SLICE_FMT(range));
 }
 
-/* Parses all layers into config->texts and values. With `strict`, the first bad value ends it with
- * a message and a hint for the start; else bad dynamic values are left out and counted. */
-static enum err parse_layers(struct config *config, bool strict, int *ret_ignored,
-                             struct slice *ret_message, struct slice *ret_hint)
+/* Parses all layers into config->texts and values. The first bad value ends it with a message, and
+ * a hint for the start. */
+static enum err parse_layers(struct config *config, struct slice *ret_message,
+                             struct slice *ret_hint)
 {
-    int ignored = 0;
-    if (!strict)
-        ignored =
-            drop_bad(config, CONFIG_LAYER_BROKER) + drop_bad(config, CONFIG_LAYER_CLUSTER_DEFAULT);
     for (int layer = CONFIG_LAYER_COUNT; layer-- > 0;)
         put_layer(config, (enum config_layer)layer);
     for (int id = 0; id < BROKER_KEY_COUNT; id++) {
@@ -195,8 +169,6 @@ static enum err parse_layers(struct config *config, bool strict, int *ret_ignore
             return conf_value_parse(key, text, &config->arena, &config->values[id], ret_message);
         }
     }
-    if (ret_ignored)
-        *ret_ignored = ignored;
     return ERR_NONE;
 }
 
@@ -247,7 +219,7 @@ enum err config_new(const struct properties *properties, struct config **ret_con
     struct slice message = SLICE_NULL, hint = SLICE_NULL;
     enum err error = config_check_references(config, &message);
     if (!error)
-        error = parse_layers(config, true, NULL, &message, &hint);
+        error = parse_layers(config, &message, &hint);
     if (!error)
         error = config_derive(config, &message);
     if (!error)
@@ -275,40 +247,13 @@ static struct config *with_layers(const struct config *config, struct conf_pairs
     return copy;
 }
 
-struct config *config_with_dynamic(const struct config *config, struct conf_pairs broker,
-                                   struct conf_pairs cluster_default, int *ret_ignored)
-{
-    struct config *copy = with_layers(config, broker, cluster_default);
-    struct slice message, hint;
-    int ignored;
-    enum err error = parse_layers(copy, false, &ignored, &message, &hint);
-    if (!error)
-        error = config_derive(copy, &message);
-    if (!error)
-        error = config_check(copy, &message, &hint);
-    if (error) {
-        /* Each value is right but not all together: none of them is taken, as Kafka does. */
-        int32_t refused = broker.count + cluster_default.count;
-        ENSURE_CMP(refused, >, 0);
-        config_unref(copy);
-        struct config *plain = config_with_dynamic(config, (struct conf_pairs){NULL, 0},
-                                                   (struct conf_pairs){NULL, 0}, NULL);
-        if (ret_ignored)
-            *ret_ignored = refused;
-        return plain;
-    }
-    if (ret_ignored)
-        *ret_ignored = ignored;
-    return copy;
-}
-
 enum err config_try_dynamic(const struct config *config, struct conf_pairs broker,
                             struct conf_pairs cluster_default, struct arena *arena,
                             struct config **ret_config, struct slice *ret_message)
 {
     struct config *copy = with_layers(config, broker, cluster_default);
     struct slice message = SLICE_NULL, hint;
-    enum err error = parse_layers(copy, true, NULL, &message, &hint);
+    enum err error = parse_layers(copy, &message, &hint);
     if (!error)
         error = config_derive(copy, &message);
     if (!error)
@@ -320,6 +265,51 @@ enum err config_try_dynamic(const struct config *config, struct conf_pairs broke
     }
     *ret_config = copy;
     return ERR_NONE;
+}
+
+struct config *config_with_dynamic(const struct config *config, struct conf_pairs broker,
+                                   struct conf_pairs cluster_default)
+{
+    const struct conf_pairs none = {NULL, 0};
+    struct arena arena;
+    struct buf ignored;
+    arena_init(&arena);
+    buf_init(&ignored);
+    broker = config_layer_filter(broker, true, &arena, &ignored);
+    cluster_default = config_layer_filter(cluster_default, false, &arena, &ignored);
+    /* Each value is right, but not always all together. Kafka's broker then stays with the layer
+     * that it came to first, either of them; here the stronger one. */
+    const struct {
+        struct conf_pairs broker, cluster_default;
+        const char *left_out;
+    } tries[] = {
+        {broker, cluster_default, NULL},
+        {broker, none, "all others of the default of all brokers"},
+        {none, cluster_default, "all others of this broker"},
+        {none, none, "all others"},
+    };
+    enum { TRIES = sizeof(tries) / sizeof(tries[0]) };
+    struct config *copy = NULL;
+    struct slice message = SLICE_NULL, other;
+    for (int i = 0; i < TRIES && !copy; i++) {
+        if (config_try_dynamic(config, tries[i].broker, tries[i].cluster_default, &arena, &copy,
+                               i == 0 ? &message : &other))
+            continue;
+        if (tries[i].left_out)
+            buf_printf(&ignored, "%s%s (%.*s)", ignored.size ? ", " : "", tries[i].left_out,
+                       SLICE_FMT(message));
+    }
+    ENSURE(copy); /* the properties file alone was checked at the start */
+    if (ignored.size > 0)
+        copy->ignored = arena_dup(&copy->arena, buf_slice(&ignored));
+    buf_fini(&ignored);
+    arena_fini(&arena);
+    return copy;
+}
+
+struct slice config_ignored(const struct config *config)
+{
+    return config->ignored;
 }
 
 /* --- getters ------------------------------------------------------------------------------------

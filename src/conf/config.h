@@ -42,11 +42,13 @@ enum err config_check_served(const struct config *config, char **ret_message);
 struct config *config_ref(const struct config *config);
 void config_unref(const struct config *config); /* accepts NULL */
 
-/* The same static configuration under other dynamic layers. Values that are not valid (written by
- * an older controller, say) are left out, as Kafka does; the count of them is returned in
- * *ret_ignored (may be NULL). */
+/* The same static configuration under other dynamic layers. Settings that no broker takes at run
+ * time and values that are not valid (a controller of Apache Kafka writes both) are left out one by
+ * one; of layers that cannot stand together the broker's own stays, or else the other. */
 struct config *config_with_dynamic(const struct config *config, struct conf_pairs broker,
-                                   struct conf_pairs cluster_default, int *ret_ignored);
+                                   struct conf_pairs cluster_default);
+/* What was left out, for the operator: names with reasons in one line; null when nothing was. */
+struct slice config_ignored(const struct config *config);
 
 /* Typed getters. */
 bool config_bool(const struct config *config, enum broker_key key);

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/buf.h"
 #include "conf/config.h"
 
 /* Strongest first, as synonyms are listed. */
@@ -32,10 +33,26 @@ struct config {
     struct config_voter *voters;
     int32_t voter_count;
     bool is_broker, is_controller, advertise_as_reached;
+    struct slice ignored; /* what config_ignored tells */
 };
 
 /* Null when absent. */
 struct slice conf_pairs_get(struct conf_pairs pairs, struct slice name);
+
+/* Settings that no broker takes at run time: keys of the properties file, ... */
+bool config_layer_read_only(struct slice name);
+/* ... stores of keys and certificates, which change for one listener at a time, ... */
+bool config_layer_listener_only(struct slice name);
+/* ... and, as default of all brokers, what each broker has for itself. */
+bool config_layer_per_broker(struct slice name);
+/* A value by the rules of the key, also below a listener's name; names that no table has take any.
+ * On ERR_INVALID_CONFIG *ret_message is Kafka's sentence. */
+enum err config_layer_check_value(struct slice name, struct slice text, struct arena *arena,
+                                  struct slice *ret_message);
+/* What counts of a dynamic layer, in its order: those of one broker, or the default of all. The
+ * names of the others, each with the reason, are added to `ignored` (may be NULL). */
+struct conf_pairs config_layer_filter(struct conf_pairs pairs, bool one_broker, struct arena *arena,
+                                      struct buf *ignored);
 
 /* The configuration of `config` with the given dynamic layers, checked as Kafka checks an
  * alteration of a broker. On error *ret_message is from `arena`. */

@@ -206,36 +206,6 @@ struct conf_result conf_check_ops(const struct conf_op *ops, int32_t count, stru
 /* --- brokers ------------------------------------------------------------------------------------
  */
 
-static bool starts_with(struct slice s, const char *prefix)
-{
-    size_t size = strlen(prefix);
-    return s.size >= size && memcmp(s.data, prefix, size) == 0;
-}
-
-static bool is_read_only(struct slice name)
-{
-    int id = conf_find(CONF_KIND_BROKER, name);
-    return id >= 0 && conf_key(CONF_KIND_BROKER, id)->update == CONF_READ_ONLY;
-}
-
-/* Key stores and trust stores change for one listener at a time. */
-static bool is_listener_only(struct slice name)
-{
-    return starts_with(name, "ssl.keystore.") || starts_with(name, "ssl.truststore.") ||
-           slice_eq_str(name, "ssl.key.password");
-}
-
-static bool is_per_broker(struct slice name)
-{
-    struct slice key = conf_listener_key(name);
-    if (key.data)
-        return !slice_eq_str(key, "max.connections") &&
-               !slice_eq_str(key, "max.connection.creation.rate") &&
-               !slice_eq_str(key, "num.network.threads");
-    int id = conf_find(CONF_KIND_BROKER, name);
-    return id >= 0 && conf_key(CONF_KIND_BROKER, id)->update == CONF_PER_BROKER;
-}
-
 /* Where a Java HashSet of `count` names would keep this one: its print order is by bucket. */
 static uint32_t bucket_of(struct slice name, int32_t count)
 {
@@ -288,23 +258,9 @@ static struct conf_result refuse_names(struct conf_pairs set, bool (*is)(struct 
 static struct conf_result check_broker_types(struct conf_pairs set, struct arena *arena)
 {
     for (int32_t i = 0; i < set.count; i++) {
-        struct slice base = conf_listener_key(set.items[i].name);
-        int id = conf_find(CONF_KIND_BROKER, base.data ? base : set.items[i].name);
-        struct conf_value value;
         struct slice message;
-        if (id < 0)
-            continue;
-        const struct conf_key *key = conf_key(CONF_KIND_BROKER, id);
-        if (conf_value_parse(key, set.items[i].value, arena, &value, &message))
+        if (config_layer_check_value(set.items[i].name, set.items[i].value, arena, &message))
             return fail(ERR_INVALID_REQUEST, message);
-        /* Kafka loads the class; Klamm has only those that Kafka brings along. */
-        if (key->type == CONF_CLASS && !starts_with(value.text, "org.apache.kafka."))
-            return fail(
-                ERR_INVALID_REQUEST,
-                arena_printf(arena,
-                             "Invalid value %.*s for configuration %s: Class %.*s could not "
-                             "be found.",
-                             SLICE_FMT(value.text), key->name, SLICE_FMT(value.text)));
     }
     return none;
 }
@@ -428,16 +384,16 @@ static struct conf_result validate_broker(struct slice name, const struct config
 {
     bool one = name.size > 0;
     struct conf_result result =
-        refuse_names(set, is_read_only, "Cannot update these configs dynamically", arena);
+        refuse_names(set, config_layer_read_only, "Cannot update these configs dynamically", arena);
     if (!result.error)
-        result = refuse_names(set, is_listener_only,
+        result = refuse_names(set, config_layer_listener_only,
                               "These security configs can be dynamically updated only per-listener "
                               "using the listener prefix",
                               arena);
     if (!result.error)
         result = check_broker_types(set, arena);
     if (!result.error && !one)
-        result = refuse_names(set, is_per_broker,
+        result = refuse_names(set, config_layer_per_broker,
                               "Cannot update these configs at default cluster level, broker id "
                               "must be specified",
                               arena);
@@ -630,6 +586,15 @@ static struct conf_result check_count(int32_t count, int32_t before, struct aren
                              CONF_OVERRIDES_MAX, count));
 }
 
+/* Records that the broker passes over must not be what an alteration of others fails by. */
+static struct conf_pairs counting_of(enum conf_resource_type type, struct slice name,
+                                     struct conf_pairs current, struct arena *arena)
+{
+    if (type != CONF_RESOURCE_BROKER)
+        return current;
+    return config_layer_filter(current, name.size > 0, arena, NULL);
+}
+
 struct conf_result conf_alter(enum conf_resource_type type, struct slice name,
                               const struct config *config, struct conf_pairs current,
                               const struct conf_op *ops, int32_t op_count, struct arena *arena,
@@ -640,23 +605,27 @@ struct conf_result conf_alter(enum conf_resource_type type, struct slice name,
         result = check_resource(type, name, config, arena);
     if (result.error)
         return result;
-    struct pair_set set = set_of(current, op_count, arena);
+    struct conf_pairs counting = counting_of(type, name, current, arena);
+    struct pair_set all = set_of(current, op_count, arena);
+    struct pair_set set = set_of(counting, op_count, arena);
     struct conf_changes changes = {arena_array(arena, (size_t)op_count + 1, sizeof(*changes.items)),
                                    0};
     for (int32_t i = 0; i < op_count && !result.error; i++) {
         struct conf_pair pair = {.name = ops[i].name};
-        result = apply_op(type, current, &ops[i], arena, &pair.value);
+        result = apply_op(type, counting, &ops[i], arena, &pair.value);
         if (result.error)
             break;
         if (is_change(type, current, &pair))
             changes.items[changes.count++] = pair;
         set_put(&set, pair.name, pair.value);
+        set_put(&all, pair.name, pair.value);
     }
     struct conf_pairs next = set_pairs(&set);
+    int32_t count = set_pairs(&all).count;
     if (!result.error)
         result = conf_validate(type, name, config, next, arena);
     if (!result.error)
-        result = check_count(next.count, current.count, arena);
+        result = check_count(count, current.count, arena);
     if (!result.error)
         *ret_changes = changes;
     return result;

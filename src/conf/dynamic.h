@@ -62,7 +62,8 @@ struct conf_result {
 struct conf_result conf_check_ops(const struct conf_op *ops, int32_t count, struct arena *arena);
 
 /* IncrementalAlterConfigs for one resource. `config` is the configuration of the node that decides
- * (for defaults and fallbacks), `current` the overrides in force. Whether the resource exists
+ * (for defaults and fallbacks), `current` the overrides that are written (what a
+ * broker passes over of them is passed over here). Whether the resource exists
  * (topic, broker) is the caller's question. *ret_changes is from the arena, untouched on error. An
  * operation that changes nothing gives no change, except for brokers (Kafka writes the record again
  * there). */

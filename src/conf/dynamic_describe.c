@@ -204,18 +204,19 @@ static void describe_broker(struct describe *d)
     }
 }
 
-/* Only what is set for all brokers, as it was written. */
+/* Only what is set for all brokers and counts, as it was written. */
 static void describe_broker_default(struct describe *d)
 {
-    for (int32_t i = 0; i < d->overrides.count; i++) {
-        struct slice name = d->overrides.items[i].name;
+    struct conf_pairs pairs = config_layer_filter(d->overrides, false, d->arena, NULL);
+    for (int32_t i = 0; i < pairs.count; i++) {
+        struct slice name = pairs.items[i].name;
         if (!is_wanted(d, name))
             continue;
         struct conf_entry *entry = broker_begin(d, name);
         struct slice names[4];
         int count = names_for(name, names);
-        add_layer(entry, name, names, count, d->overrides, CONF_SOURCE_BROKER_DEFAULT);
-        entry_end(d, entry, d->overrides.items[i].value);
+        add_layer(entry, name, names, count, pairs, CONF_SOURCE_BROKER_DEFAULT);
+        entry_end(d, entry, pairs.items[i].value);
     }
 }
 

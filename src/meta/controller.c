@@ -86,7 +86,7 @@ const struct config *controller_config(struct controller *c)
         struct slice id = arena_printf(c->arena, "%d", c->settings->node_id);
         c->effective = config_with_dynamic(
             c->settings->config, meta_image_overrides(c->image, META_RESOURCE_BROKER, id),
-            meta_image_overrides(c->image, META_RESOURCE_BROKER, SLICE_LIT("")), NULL);
+            meta_image_overrides(c->image, META_RESOURCE_BROKER, SLICE_LIT("")));
     }
     return c->effective;
 }

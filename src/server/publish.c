@@ -81,6 +81,16 @@ static void tell_threads(const struct config *before, const struct config *confi
     }
 }
 
+/* Once for each set of them: an alteration of another key does not tell it again. */
+static void tell_ignored(const struct config *before, const struct config *config)
+{
+    struct slice ignored = config_ignored(config);
+    if (ignored.size > 0 && !slice_eq(ignored, config_ignored(before)))
+        diag(DIAG_SERVER, DIAG_WARN,
+             "dynamic settings without effect, here as in Apache Kafka; delete them: %.*s",
+             SLICE_FMT(ignored));
+}
+
 /* Names are resolved, which may take long: only when the setting changed, as in Kafka. */
 static void publish_ip_limits(struct publisher *publisher, const struct config *before,
                               const struct config *config)
@@ -105,6 +115,7 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     struct config *config = settings_with_dynamic(publisher->static_config, new);
     context->config = config;
     tell_threads(before, config);
+    tell_ignored(before, config);
     struct net_config net = settings_net(config, publisher->memory, &publisher->files);
     net_configure(publisher->net, &net);
     publish_ip_limits(publisher, before, config);

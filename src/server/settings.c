@@ -240,5 +240,5 @@ struct config *settings_with_dynamic(const struct config *config, const struct m
     struct conf_pairs own =
         meta_image_overrides(image, META_RESOURCE_BROKER, slice_of(id, (size_t)size));
     struct conf_pairs all = meta_image_overrides(image, META_RESOURCE_BROKER, slice_str(""));
-    return config_with_dynamic(config, own, all, NULL);
+    return config_with_dynamic(config, own, all);
 }

@@ -71,7 +71,7 @@ static void use_as_overrides(const struct config *config, struct conf_pairs pair
             ENSURE_CMP(changes.count, <=, pairs.count);
         arena_fini(&arena);
     }
-    config_unref(config_with_dynamic(config, pairs, pairs, NULL));
+    config_unref(config_with_dynamic(config, pairs, pairs));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

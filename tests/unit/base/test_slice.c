@@ -72,6 +72,16 @@ static void parts_one_by_one(void **state)
     assert_false(slice_next_part(&rest, ',', &part));
 }
 
+static void beginnings(void **state)
+{
+    (void)state;
+    assert_true(slice_starts_with(SLICE_LIT("ssl.key"), "ssl."));
+    assert_true(slice_starts_with(SLICE_LIT("ssl."), "ssl.") &&
+                slice_starts_with(SLICE_LIT(""), ""));
+    assert_false(slice_starts_with(SLICE_LIT("ssl"), "ssl."));
+    assert_false(slice_starts_with(SLICE_LIT("sasl.x"), "ssl."));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -80,6 +90,7 @@ int main(void)
         cmocka_unit_test(blanks_and_case),
         cmocka_unit_test(parts_between_marks),
         cmocka_unit_test(parts_one_by_one),
+        cmocka_unit_test(beginnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

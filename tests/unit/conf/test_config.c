@@ -90,11 +90,10 @@ static void test_dynamic_layers(void **state)
 {
     (void)state;
     struct config *plain = config_of(NODE "log.retention.minutes=3\nmessage.max.bytes=1000\n");
-    int ignored = -1;
     struct config *config = config_with_dynamic(
         plain, PAIRS(PAIR("message.max.bytes", "2000"), PAIR("num.io.threads", "x")),
-        PAIRS(PAIR("message.max.bytes", "3000"), PAIR("log.retention.ms", "9")), &ignored);
-    assert_int_equal(ignored, 1);
+        PAIRS(PAIR("message.max.bytes", "3000"), PAIR("log.retention.ms", "9")));
+    assert_slice_eq(config_ignored(config), "num.io.threads (value not valid)");
     assert_int_equal(config_int(config, BROKER_KEY_MESSAGE_MAX_BYTES), 2000);
     assert_int_equal(config_int(config, BROKER_KEY_NUM_IO_THREADS), 8);
     assert_int_equal(config_log_retention_ms(config), 9);
@@ -102,17 +101,78 @@ static void test_dynamic_layers(void **state)
     assert_true(config_is_null(config, BROKER_KEY_LOG_RETENTION_MINUTES));
     assert_int_equal(config_int(plain, BROKER_KEY_MESSAGE_MAX_BYTES), 1000);
 
-    struct config *again = config_with_dynamic(config, NO_PAIRS, NO_PAIRS, NULL);
+    struct config *again = config_with_dynamic(config, NO_PAIRS, NO_PAIRS);
+    assert_true(slice_is_null(config_ignored(again)));
     assert_int_equal(config_int(again, BROKER_KEY_MESSAGE_MAX_BYTES), 1000);
     assert_int_equal(config_log_retention_ms(again), 180000);
-
-    /* Values that cannot stand together are all left out. */
-    struct config *bad =
-        config_with_dynamic(plain, PAIRS(PAIR("log.roll.ms", "0")), NO_PAIRS, &ignored);
-    assert_int_equal(ignored, 1);
-    assert_int_equal(config_log_roll_ms(bad), 604800000);
-    config_unref(bad);
     config_unref(again);
+    config_unref(config);
+    config_unref(plain);
+}
+
+/* Records as a 4.4.0 controller writes them for whoever asks, and what its broker obeyed of them.
+ */
+static void test_records_that_no_broker_takes(void **state)
+{
+    (void)state;
+    struct config *plain = config_of(NODE);
+    struct config *config = config_with_dynamic(
+        plain,
+        PAIRS(PAIR("offsets.topic.num.partitions", "3"), PAIR("log.retention.hours", "5"),
+              PAIR("message.max.bytes", "2000"), PAIR("node.id", "5"),
+              PAIR("log.retention.ms", "x"), PAIR("ssl.keystore.location", "/y"),
+              PAIR("num.io.threads", " 9 "), PAIR("principal.builder.class", "no.such.Class"),
+              PAIR("listener.name.plaintext.max.connections", "77")),
+        PAIRS(PAIR("auto.create.topics.enable", "false"), PAIR("num.partitions", "7"),
+              PAIR("delete.topic.enable", "false"), PAIR("background.threads", "5"),
+              PAIR("ssl.keystore.location", "/x"), PAIR("log.segment.bytes", "abc"),
+              PAIR("compression.type", "gzip"),
+              PAIR("listener.security.protocol.map", "PLAINTEXT:SSL"),
+              PAIR("listener.name.plaintext.ssl.keystore.location", "/q"),
+              PAIR("listener.name.plaintext.max.connections", "abc"), PAIR("mine.own", "5")));
+    assert_int_equal(config_log_retention_ms(config), 604800000);
+    assert_int_equal(config_int(config, BROKER_KEY_OFFSETS_TOPIC_NUM_PARTITIONS), 50);
+    assert_int_equal(config_node_id(config), 1);
+    assert_true(config_bool(config, BROKER_KEY_AUTO_CREATE_TOPICS_ENABLE));
+    assert_true(config_bool(config, BROKER_KEY_DELETE_TOPIC_ENABLE));
+    assert_int_equal(config_int(config, BROKER_KEY_NUM_PARTITIONS), 1);
+    assert_true(config_is_null(config, BROKER_KEY_SSL_KEYSTORE_LOCATION));
+    assert_int_equal(config_int(config, BROKER_KEY_MESSAGE_MAX_BYTES), 2000);
+    assert_int_equal(config_int(config, BROKER_KEY_NUM_IO_THREADS), 9);
+    assert_int_equal(config_int(config, BROKER_KEY_BACKGROUND_THREADS), 5);
+    assert_slice_eq(config_string(config, BROKER_KEY_COMPRESSION_TYPE), "gzip");
+    assert_int_equal(config->layers[CONFIG_LAYER_BROKER].count, 3);
+    assert_int_equal(config->layers[CONFIG_LAYER_CLUSTER_DEFAULT].count, 3);
+    struct slice own = slice_sub(config_ignored(config), 0, 96);
+    assert_slice_eq(own, "offsets.topic.num.partitions (set in the properties file only), "
+                         "log.retention.hours (set in the ");
+    config_unref(config);
+    config_unref(plain);
+}
+
+/* Each value is right; the layers cannot stand together. */
+static void test_layers_that_exclude_each_other(void **state)
+{
+    (void)state;
+    struct config *plain = config_of(NODE);
+    struct conf_pairs threads = PAIRS(PAIR("log.cleaner.threads", "2"));
+    struct conf_pairs small = PAIRS(PAIR("log.cleaner.dedupe.buffer.size", "2000000"));
+    struct conf_pairs zero = PAIRS(PAIR("log.roll.ms", "0"), PAIR("message.max.bytes", "5"));
+    struct config *config = config_with_dynamic(plain, small, threads);
+    assert_int_equal(config_int(config, BROKER_KEY_LOG_CLEANER_DEDUPE_BUFFER_SIZE), 2000000);
+    assert_int_equal(config_int(config, BROKER_KEY_LOG_CLEANER_THREADS), 1);
+    assert_slice_eq(config_ignored(config),
+                    "all others of the default of all brokers (requirement failed: "
+                    "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.)");
+    config_unref(config);
+    config = config_with_dynamic(plain, zero, threads);
+    assert_int_equal(config_int(config, BROKER_KEY_LOG_CLEANER_THREADS), 2);
+    assert_int_equal(config_log_roll_ms(config), 604800000);
+    assert_slice_eq(slice_sub(config_ignored(config), 0, 25), "all others of this broker");
+    config_unref(config);
+    config = config_with_dynamic(plain, zero, zero);
+    assert_int_equal(config_log_roll_ms(config), 604800000);
+    assert_slice_eq(slice_sub(config_ignored(config), 0, 12), "all others (");
     config_unref(config);
     config_unref(plain);
 }
@@ -131,9 +191,13 @@ static void test_references(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_getters),    cmocka_unit_test(test_missing_and_defaults),
-        cmocka_unit_test(test_hints),      cmocka_unit_test(test_dynamic_layers),
+        cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_missing_and_defaults),
+        cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_dynamic_layers),
         cmocka_unit_test(test_references),
+        cmocka_unit_test(test_records_that_no_broker_takes),
+        cmocka_unit_test(test_layers_that_exclude_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,36 @@ static void test_conflict_with_what_is_set(void **state)
                                     "max.compaction.lag.ms (5)");
 }
 
+/* Records that no broker takes are no reason to refuse another alteration (Kafka answers 0); they
+ * can be deleted one by one, and the request itself is looked at as ever. */
+static void test_beside_records_that_no_broker_takes(void **state)
+{
+    (void)state;
+    struct conf_pairs one = PAIRS(PAIR("node.id", "5"), PAIR("log.retention.ms", "x"),
+                                  PAIR("log.cleanup.policy", "foo"));
+    struct conf_changes c =
+        alter(CONF_RESOURCE_BROKER, one, CONF_OP_SET, "log.segment.bytes", "3000000");
+    assert_int_equal(c.count, 1);
+    c = alter(CONF_RESOURCE_BROKER, one, CONF_OP_DELETE, "node.id", NULL);
+    assert_int_equal(c.count, 1);
+    c = alter(CONF_RESOURCE_BROKER, one, CONF_OP_APPEND, "log.cleanup.policy", "compact");
+    assert_slice_eq(c.items[0].value, "delete,compact");
+    struct conf_pairs all = PAIRS(PAIR("num.partitions", "7"), PAIR("broker.rack", "r"),
+                                  PAIR("listener.security.protocol.map", "PLAINTEXT:SSL"));
+    struct conf_op ops[] = {{SLICE_LIT("log.segment.bytes"), CONF_OP_SET, SLICE_LIT("3000000")},
+                            {SLICE_LIT("num.partitions"), CONF_OP_SET, SLICE_LIT("8")}};
+    struct conf_result result =
+        conf_alter(CONF_RESOURCE_BROKER, SLICE_LIT(""), config, all, ops, 1, &arena, &c);
+    assert_int_equal(result.error, ERR_NONE);
+    result = conf_alter(CONF_RESOURCE_BROKER, SLICE_LIT(""), config, all, ops, 2, &arena, &c);
+    assert_slice_eq(result.message, "Cannot update these configs dynamically: [num.partitions]");
+    /* The old request takes them away, for it replaces everything. */
+    result = conf_alter_all(CONF_RESOURCE_BROKER, SLICE_LIT(""), config, all,
+                            PAIRS(PAIR("log.segment.bytes", "4000000")), &arena, &c);
+    assert_int_equal(result.error, ERR_NONE);
+    assert_int_equal(c.count, 4);
+}
+
 /* One request may hold very many keys; that must not take quadratic time (the test's limit is a
  * minute). */
 static void test_many_keys(void **state)
@@ -223,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_legacy_replaces_everything),
         cmocka_unit_test(test_conflict_with_what_is_set),
+        cmocka_unit_test(test_beside_records_that_no_broker_takes),
         cmocka_unit_test(test_many_keys),
         cmocka_unit_test(test_a_resource_has_a_limit),
     };

@@ -82,7 +82,7 @@ static void test_default_node(void **state)
     /* What formatting a node leaves as cluster default. */
     struct conf_pairs all = PAIRS(PAIR("min.insync.replicas", "1"));
     struct config *plain = config_of_golden("default.properties");
-    struct config *config = config_with_dynamic(plain, NO_PAIRS, all, NULL);
+    struct config *config = config_with_dynamic(plain, NO_PAIRS, all);
     check(config, "default.txt", "4:1", NO_PAIRS);
     check(config, "default.txt", "4:", all);
     check(config, "default.txt", "2:cora-a", NO_PAIRS);
@@ -106,9 +106,8 @@ static void test_altered_node(void **state)
               PAIR("leader.replication.throttled.rate", "9"), PAIR("log.cleaner.threads", "2"),
               PAIR("sasl.jaas.config", "x"), PAIR("log.cleanup.policy", "delete"));
     struct config *plain = config_of_golden("altered.properties");
-    int ignored = -1;
-    struct config *config = config_with_dynamic(plain, one, all, &ignored);
-    assert_int_equal(ignored, 0);
+    struct config *config = config_with_dynamic(plain, one, all);
+    assert_true(slice_is_null(config_ignored(config)));
     check(config, "altered.txt", "4:1", NO_PAIRS);
     check(config, "altered.txt", "4:", all);
     check(config, "altered.txt", "2:t",
@@ -125,6 +124,29 @@ static void test_altered_node(void **state)
           PAIRS(PAIR("metrics", "a, b,a"), PAIR("interval.ms", " 1000 ")));
     config_unref(config);
     config_unref(plain);
+}
+
+/* What no broker takes is not shown as a default of all. */
+static void test_default_of_all_shows_what_counts(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    struct config *config = config_of(NODE);
+    struct conf_entry *entries;
+    int32_t count;
+    conf_describe(CONF_RESOURCE_BROKER, SLICE_LIT(""), config,
+                  PAIRS(PAIR("num.partitions", "7"), PAIR("mine.own", "1"),
+                        PAIR("ssl.keystore.location", "/x"), PAIR("log.segment.bytes", "abc"),
+                        PAIR("compression.type", "gzip"),
+                        PAIR("listener.security.protocol.map", "PLAINTEXT:SSL")),
+                  NULL, 0, &arena, &entries, &count);
+    assert_int_equal(count, 2);
+    assert_slice_eq(entries[0].name, "compression.type");
+    assert_slice_eq(entries[0].value, "gzip");
+    assert_slice_eq(entries[1].name, "mine.own");
+    config_unref(config);
+    arena_fini(&arena);
 }
 
 static void test_named_keys_only(void **state)
@@ -183,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default_node),
         cmocka_unit_test(test_altered_node),
+        cmocka_unit_test(test_default_of_all_shows_what_counts),
         cmocka_unit_test(test_named_keys_only),
         cmocka_unit_test(test_hours_alone_give_no_synonym),
     };

@@ -54,12 +54,11 @@ static void test_layers(void **state)
     config_unref(minutes);
 
     /* A dynamic value of the milliseconds hides the static hours. */
-    struct config *all =
-        config_with_dynamic(plain, NO_PAIRS, PAIRS(PAIR("log.retention.ms", "9")), NULL);
+    struct config *all = config_with_dynamic(plain, NO_PAIRS, PAIRS(PAIR("log.retention.ms", "9")));
     topic_config_compute(all, NO_PAIRS, &c);
     assert_int_equal(c.retention_ms, 9);
     struct config *one = config_with_dynamic(plain, PAIRS(PAIR("log.retention.ms", "-1")),
-                                             PAIRS(PAIR("log.retention.ms", "9")), NULL);
+                                             PAIRS(PAIR("log.retention.ms", "9")));
     topic_config_compute(one, NO_PAIRS, &c);
     assert_int_equal(c.retention_ms, -1);
     topic_config_compute(one, PAIRS(PAIR("retention.ms", "4")), &c);

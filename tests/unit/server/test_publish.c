@@ -74,6 +74,33 @@ static void threads_stay(void **state)
     diag_init(NULL, NULL, NULL);
 }
 
+static void note_ignored(void *context, struct slice line)
+{
+    int *count = context;
+    *count += memmem(line.data, line.size, "dynamic settings without effect", 31) != NULL;
+}
+
+/* What is left out of the dynamic settings is told at the start, and not again with each change. */
+static void ignored_settings_are_told_once(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    int told = 0;
+    diag_init(h.io, note_ignored, &told);
+    diag_set_level(DIAG_SERVER, DIAG_WARN);
+    harness_open(&h, NULL);
+    assert_int_equal(alter(&h, 4, "", "log.cleaner.threads", "2"), 0);
+    assert_int_equal(told, 0);
+    harness_close(&h);
+    /* Too small for two threads. */
+    harness_open(&h, "log.cleaner.dedupe.buffer.size=1100000\n");
+    assert_int_equal(told, 1);
+    assert_int_equal(alter(&h, 4, "1", "log.retention.ms", "40000"), 0);
+    assert_int_equal(told, 1);
+    harness_end(&h);
+    diag_init(NULL, NULL, NULL);
+}
+
 static enum err (*resolve)(struct io *io, const char *host, uint16_t port,
                            struct io_address *ret_address);
 static atomic_int resolved;
@@ -261,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_take_effect_at_once),
         cmocka_unit_test(threads_stay),
+        cmocka_unit_test(ignored_settings_are_told_once),
         cmocka_unit_test(hosts_are_resolved_when_they_change),
         cmocka_unit_test(strays),
         cmocka_unit_test(lost_metadata_sets_nothing_aside),
