@@ -84,17 +84,23 @@ static void check_cordoned(struct check *c)
         return;
     struct conf_list cordoned = config_list(c->config, BROKER_KEY_CORDONED_LOG_DIRS);
     struct conf_list dirs = config_log_dirs(c->config);
-    if (cordoned.count == 1 && slice_eq_str(cordoned.items[0], "*"))
+    if (conf_list_has(cordoned, SLICE_LIT("*"))) {
+        if (cordoned.count > 1)
+            FAIL(c, "requirement failed: When cordoned.log.dirs is set to *, it must not contain "
+                    "other values");
         return;
-    for (int32_t i = 0; i < cordoned.count; i++) {
-        if (conf_list_has(dirs, cordoned.items[i]))
-            continue;
+    }
+    struct buf b;
+    buf_init(&b);
+    for (int32_t i = 0; i < cordoned.count; i++)
+        if (!conf_list_has(dirs, cordoned.items[i]))
+            buf_printf(&b, "%s%.*s", b.size ? ", " : "", SLICE_FMT(cordoned.items[i]));
+    if (b.size)
         FAIL(c,
              "requirement failed: All entries in cordoned.log.dirs must be present in log.dirs or "
              "log.dir. Missing entries : %.*s",
-             SLICE_FMT(cordoned.items[i]));
-        return;
-    }
+             SLICE_FMT(buf_slice(&b)));
+    buf_fini(&b);
 }
 
 static void check_replication(struct check *c)
@@ -310,11 +316,14 @@ static void check_per_ip(struct check *c)
         return;
     }
     struct slice item, host, number_text;
-    while (slice_next_part(&text, ',', &item)) {
+    /* Java's split drops what is empty at the end. */
+    while (text.size > 0 && (text.data[text.size - 1] == ',' || text.data[text.size - 1] == ' '))
+        text.size--;
+    while (text.size > 0 && slice_next_part(&text, ',', &item)) {
         item = slice_trim(item);
         int64_t limit;
-        if (item.size == 0 || (slice_cut_last(item, ':', &host, &number_text) && host.size > 0 &&
-                               slice_to_i64(slice_trim(number_text), INT32_MIN, INT32_MAX, &limit)))
+        if (slice_cut_last(item, ':', &host, &number_text) && host.size > 0 &&
+            slice_to_i64(slice_trim(number_text), INT32_MIN, INT32_MAX, &limit))
             continue;
         FAIL(c,
              "Error parsing configuration property 'max.connections.per.ip.overrides': '%.*s' is "

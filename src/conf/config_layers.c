@@ -31,6 +31,13 @@ bool config_layer_per_broker(struct slice name)
     return id >= 0 && conf_key(CONF_KIND_BROKER, id)->update == CONF_PER_BROKER;
 }
 
+bool config_layer_is_quota(int id)
+{
+    return id == BROKER_KEY_LEADER_REPLICATION_THROTTLED_RATE ||
+           id == BROKER_KEY_FOLLOWER_REPLICATION_THROTTLED_RATE ||
+           id == BROKER_KEY_REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND;
+}
+
 enum err config_layer_check_value(struct slice name, struct slice text, struct arena *arena,
                                   struct slice *ret_message)
 {
@@ -40,16 +47,19 @@ enum err config_layer_check_value(struct slice name, struct slice text, struct a
     if (id < 0)
         return ERR_NONE;
     const struct conf_key *key = conf_key(CONF_KIND_BROKER, id);
-    enum err error = conf_value_parse(key, text, arena, &value, ret_message);
+    enum err error = conf_value_check_repeats(key, text, arena, ret_message);
+    if (!error)
+        error = conf_value_parse(key, text, arena, &value, ret_message);
     if (error)
         return error;
-    /* Kafka loads the class; Klamm has only those that Kafka brings along. */
-    if (key->type != CONF_CLASS || slice_starts_with(value.text, "org.apache.kafka."))
+    /* Kafka loads the class, by its name as it stands; Klamm has only those that Kafka brings. */
+    if (key->type != CONF_CLASS ||
+        (slice_starts_with(text, "org.apache.kafka.") && !memchr(text.data, ',', text.size)))
         return ERR_NONE;
     *ret_message = arena_printf(arena,
                                 "Invalid value %.*s for configuration %s: Class %.*s could not be "
                                 "found.",
-                                SLICE_FMT(value.text), key->name, SLICE_FMT(value.text));
+                                SLICE_FMT(text), key->name, SLICE_FMT(text));
     return ERR_INVALID_CONFIG;
 }
 

@@ -45,6 +45,8 @@ bool config_layer_read_only(struct slice name);
 bool config_layer_listener_only(struct slice name);
 /* ... and, as default of all brokers, what each broker has for itself. */
 bool config_layer_per_broker(struct slice name);
+/* Limits of replication: no keys of the file, and without an entry until they are set. */
+bool config_layer_is_quota(int id);
 /* A value by the rules of the key, also below a listener's name; names that no table has take any.
  * On ERR_INVALID_CONFIG *ret_message is Kafka's sentence. */
 enum err config_layer_check_value(struct slice name, struct slice text, struct arena *arena,

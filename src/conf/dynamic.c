@@ -134,7 +134,7 @@ static struct conf_result check_splittable(enum conf_resource_type type, const s
     bool list = id >= 0 && conf_key(kind, id)->type == CONF_LIST;
     bool append = op->kind == CONF_OP_APPEND;
     if (type == CONF_RESOURCE_BROKER) {
-        if (id < 0)
+        if (id < 0 || config_layer_is_quota(id))
             return fail(ERR_INVALID_CONFIG,
                         arena_printf(arena, "Unknown config name: %.*s", SLICE_FMT(op->name)));
         if (!list)
@@ -161,7 +161,10 @@ static struct conf_result apply_op(enum conf_resource_type type, struct conf_pai
     case CONF_OP_APPEND:
     case CONF_OP_SUBTRACT: break;
     default:
-        /* Kafka fails on a number it does not know, with no sentence. */
+        /* Kafka's broker looks at its own configs first; its controller has no sentence. */
+        if (type == CONF_RESOURCE_BROKER)
+            return fail(ERR_INVALID_REQUEST,
+                        arena_printf(arena, "Unknown operations type %d", (int)op->kind));
         return fail(ERR_UNKNOWN_SERVER_ERROR, SLICE_NULL);
     }
     struct conf_result result = check_splittable(type, op, arena);
@@ -448,40 +451,104 @@ static struct conf_result validate_topic(struct slice name, const struct config 
     return none;
 }
 
-/* A pattern is a Java regular expression; this refuses what cannot be one (unbalanced brackets, a
- * quantifier without operand, a lone backslash). */
+/* Past what a backslash at `at` begins; \Q quotes up to \E, or to the end. */
+static bool skip_escape(struct slice s, size_t *at)
+{
+    if (++*at == s.size)
+        return false;
+    if (s.data[*at] != 'Q')
+        return true;
+    const uint8_t *end = memmem(s.data + *at, s.size - *at, "\\E", 2);
+    *at = end ? (size_t)(end - s.data) + 1 : s.size - 1;
+    return true;
+}
+
+/* Past a class that begins at `at`; false when it has no end. A ']' in front stands for itself. */
+static bool skip_class(struct slice s, size_t *at)
+{
+    int depth = 0;
+    bool first = false;
+    for (size_t i = *at; i < s.size; i++) {
+        char c = (char)s.data[i];
+        bool was_first = first;
+        first = false;
+        if (c == '\\') {
+            i++;
+        } else if (c == '[') {
+            depth++;
+            first = true;
+            if (i + 1 < s.size && s.data[i + 1] == '^')
+                i++;
+        } else if (c == ']' && !was_first && --depth == 0) {
+            *at = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Past the head of a group that begins at `at`, as "(?i:" or "(?<name>"; "(?i)" ends in front of
+ * its bracket. */
+static bool skip_group_head(struct slice s, size_t *at)
+{
+    size_t i = *at + 1;
+    if (i == s.size || s.data[i] != '?')
+        return true;
+    while (++i < s.size)
+        if (s.data[i] == ':' || s.data[i] == '>' || s.data[i] == '!' || s.data[i] == ')') {
+            *at = s.data[i] == ')' ? i - 1 : i;
+            return true;
+        }
+    return false;
+}
+
+/* Past "{3}" at `at`. A range would need a ',', which ends the item. */
+static bool skip_count(struct slice s, size_t *at)
+{
+    size_t i = *at + 1;
+    while (i < s.size && s.data[i] >= '0' && s.data[i] <= '9')
+        i++;
+    if (i == s.size || s.data[i] != '}' || i == *at + 1)
+        return false;
+    *at = i;
+    return true;
+}
+
+/* A pattern is a Java regular expression; this refuses what cannot be one: brackets without their
+ * other half, a quantifier without operand, a lone backslash. */
 static bool pattern_plausible(struct slice s)
 {
     int depth = 0;
-    bool in_class = false, operand = false;
+    enum { NOTHING, OPERAND, REPEATED, CLOSED } before = NOTHING; /* x, x*, x*? */
     for (size_t i = 0; i < s.size; i++) {
         char c = (char)s.data[i];
-        if (c == '\\') {
-            if (++i == s.size)
+        bool ok = true;
+        if (c == '*' || c == '+' || c == '?') {
+            ok = before == OPERAND || (before == REPEATED && c != '*');
+            before = before == OPERAND ? REPEATED : CLOSED;
+            if (!ok)
                 return false;
-            operand = true;
-        } else if (in_class) {
-            in_class = c != ']';
-            operand = true;
-        } else if (c == '[') {
-            in_class = true;
-        } else if (c == '(') {
-            depth++;
-            operand = false;
-            if (i + 1 < s.size && s.data[i + 1] == '?')
-                i++;
-        } else if (c == ')') {
-            if (--depth < 0)
-                return false;
-            operand = true;
-        } else if (c == '*' || c == '+' || c == '?') {
-            if (!operand)
-                return false;
-        } else {
-            operand = c != '|' && c != '^';
+            continue;
         }
+        if (c == '{') {
+            if (!skip_count(s, &i))
+                return false;
+            before = REPEATED;
+            continue;
+        }
+        before = c == '(' || c == '|' ? NOTHING : OPERAND;
+        if (c == '\\')
+            ok = skip_escape(s, &i);
+        else if (c == '[')
+            ok = skip_class(s, &i);
+        else if (c == '(')
+            ok = ++depth > 0 && skip_group_head(s, &i);
+        else if (c == ')')
+            ok = --depth >= 0;
+        if (!ok)
+            return false;
     }
-    return depth == 0 && !in_class;
+    return depth == 0 && s.size > 0;
 }
 
 static bool match_ok(struct slice item)
@@ -493,6 +560,8 @@ static bool match_ok(struct slice item)
     if (!slice_cut(item, '=', &name, &pattern))
         return false;
     name = slice_trim(name);
+    if (memchr(pattern.data, '=', pattern.size))
+        return false; /* Kafka splits at each */
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (slice_eq_str(name, names[i]))
             return pattern_plausible(slice_trim(pattern));

@@ -6,10 +6,12 @@
  * - A broker key lists its group (log.retention.ms, .minutes, .hours) layer by layer, and leaves
  * out what stands before its own name.
  * - A topic key lists its override, then the synonyms of its first broker key.
- * - Internal keys appear only when set. Keys that nobody knows are sensitive, hence without value.
- * Called by the DescribeConfigs and CreateTopics handlers on any thread; pure. */
+ * - Internal keys appear only when set, and as they were written. Keys that nobody knows are
+ * sensitive, hence without value. Called by the DescribeConfigs and CreateTopics handlers on any
+ * thread; pure. */
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "conf/config_layers.h"
 #include "conf/dynamic.h"
 #include "conf/topic_config.h"
@@ -20,8 +22,8 @@ struct describe {
     const struct config *config;
     struct conf_pairs overrides;
     struct arena *arena;
-    const struct slice *keys;
-    int32_t key_count;
+    bool all;          /* no names were asked for */
+    struct map wanted; /* those that were */
     struct conf_entry *entries;
     int32_t count;
     struct conf_synonym synonyms[SYNONYM_MAX]; /* of the entry under way */
@@ -29,10 +31,7 @@ struct describe {
 
 static bool is_wanted(const struct describe *d, struct slice name)
 {
-    for (int32_t i = 0; i < d->key_count; i++)
-        if (slice_eq(d->keys[i], name))
-            return true;
-    return d->key_count <= 0;
+    return d->all || map_get(&d->wanted, name);
 }
 
 static void add_synonym(struct conf_entry *entry, struct slice name, struct slice value,
@@ -67,14 +66,6 @@ static void entry_end(struct describe *d, struct conf_entry *entry, struct slice
 
 /* --- broker keys --------------------------------------------------------------------------------
  */
-
-/* These are set dynamically only and have no entry until they are. */
-static bool is_quota(int id)
-{
-    return id == BROKER_KEY_LEADER_REPLICATION_THROTTLED_RATE ||
-           id == BROKER_KEY_FOLLOWER_REPLICATION_THROTTLED_RATE ||
-           id == BROKER_KEY_REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND;
-}
 
 /* The key that a name of the form listener.name.<listener>[.<mechanism>].<key> overrides, or -1. */
 static int listener_base(struct slice name)
@@ -133,7 +124,7 @@ static void add_broker_synonyms(struct describe *d, struct conf_entry *entry, st
     add_layer(entry, name, names, count, layers[CONFIG_LAYER_STATIC], CONF_SOURCE_STATIC);
     for (int i = 0; i < count; i++) {
         int id = conf_find(CONF_KIND_BROKER, names[i]);
-        bool has_default = id >= 0 && !is_quota(id);
+        bool has_default = id >= 0 && !config_layer_is_quota(id);
         const char *text = has_default ? conf_key(CONF_KIND_BROKER, id)->default_text : NULL;
         if (text && (entry->synonym_count > 0 || slice_eq(names[i], name)))
             add_synonym(entry, names[i], slice_str(text), CONF_SOURCE_DEFAULT);
@@ -170,7 +161,7 @@ static void add_broker_entry(struct describe *d, struct slice name)
     int id = conf_find(CONF_KIND_BROKER, name);
     struct conf_entry *entry = broker_begin(d, name);
     add_broker_synonyms(d, entry, name);
-    bool typed = id >= 0 && !is_quota(id);
+    bool typed = id >= 0 && !config_layer_is_quota(id) && !conf_key(CONF_KIND_BROKER, id)->internal;
     entry_end(
         d, entry,
         typed ? conf_value_format(conf_key(CONF_KIND_BROKER, id), &d->config->values[id], d->arena)
@@ -190,7 +181,7 @@ static void describe_broker(struct describe *d)
     for (int id = 0; id < BROKER_KEY_COUNT; id++) {
         const struct conf_key *key = conf_key(CONF_KIND_BROKER, id);
         struct slice name = slice_str(key->name);
-        bool hidden = key->internal || is_quota(id);
+        bool hidden = key->internal || config_layer_is_quota(id);
         if (is_wanted(d, name) && (!hidden || raw_text(d->config, name).data))
             add_broker_entry(d, name);
     }
@@ -244,8 +235,9 @@ static void describe_topic(struct describe *d)
         bool set = conf_pairs_get(d->overrides, name).data != NULL;
         if (!is_wanted(d, name) || (key->internal && !set))
             continue;
-        struct slice value =
-            topic_config_text(d->config, d->overrides, (enum topic_key)id, d->arena);
+        struct slice value = key->internal ? conf_pairs_get(d->overrides, name)
+                                           : topic_config_text(d->config, d->overrides,
+                                                               (enum topic_key)id, d->arena);
         struct conf_entry *entry = entry_begin(d, name, key->type, conf_is_sensitive(key));
         if (set)
             add_synonym(entry, name, value, CONF_SOURCE_TOPIC);
@@ -281,7 +273,7 @@ static void describe_group(struct describe *d)
         struct slice own = conf_pairs_get(d->overrides, name);
         if (!is_wanted(d, name) || (key->internal && !own.data))
             continue;
-        struct slice value = group_text(d, id, own);
+        struct slice value = key->internal ? own : group_text(d, id, own);
         struct conf_entry *entry = entry_begin(d, name, key->type, conf_is_sensitive(key));
         if (own.data)
             add_synonym(entry, name, value, CONF_SOURCE_GROUP);
@@ -325,11 +317,11 @@ void conf_describe(enum conf_resource_type type, struct slice name, const struct
     size_t room = BROKER_KEY_COUNT + (size_t)overrides.count;
     for (int layer = 0; layer < CONFIG_LAYER_COUNT; layer++)
         room += (size_t)config->layers[layer].count;
-    struct describe d = {.config = config,
-                         .overrides = overrides,
-                         .arena = arena,
-                         .keys = keys,
-                         .key_count = keys ? key_count : 0};
+    struct describe d = {
+        .config = config, .overrides = overrides, .arena = arena, .all = !keys || key_count <= 0};
+    map_init(&d.wanted);
+    for (int32_t i = 0; !d.all && i < key_count; i++)
+        map_put(&d.wanted, keys[i], &d);
     d.entries = arena_array(arena, room, sizeof(*d.entries));
     switch (type) {
     case CONF_RESOURCE_TOPIC: describe_topic(&d); break;
@@ -343,6 +335,7 @@ void conf_describe(enum conf_resource_type type, struct slice name, const struct
         break;
     case CONF_RESOURCE_BROKER_LOGGER: break;
     }
+    map_fini(&d.wanted);
     qsort(d.entries, (size_t)d.count, sizeof(*d.entries), by_name);
     *ret_entries = d.entries;
     *ret_count = d.count;

@@ -75,7 +75,7 @@ struct conf_key {
     enum conf_update update;   /* broker keys; others are always dynamic */
     enum conf_support support; /* broker keys */
     bool required;             /* has no default */
-    bool internal;             /* never shown by DescribeConfigs */
+    bool internal;             /* shown by DescribeConfigs only when it is set */
     struct conf_valid valid;
     const int16_t *fallbacks; /* broker keys: ids that also give this value, in order; -1 ends it.
                                  topic and group keys: broker ids of the default, in order */

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/double.h"
+#include "base/map.h"
 
 static const char *const type_names[] = {
     [CONF_BOOLEAN] = "BOOLEAN", [CONF_STRING] = "STRING", [CONF_INT] = "INT",
@@ -147,15 +148,34 @@ bool conf_list_has(struct conf_list list, struct slice item)
     return false;
 }
 
-/* Kafka keeps the first of equal items (and warns). */
+/* Kafka keeps the first of equal items (and warns). A value may have thousands. */
 static void list_make_distinct(struct conf_list *list, struct arena *arena)
 {
     struct slice *items = arena_array(arena, (size_t)list->count + 1, sizeof(*items));
     int32_t count = 0;
+    struct map seen;
+    map_init(&seen);
     for (int32_t i = 0; i < list->count; i++)
-        if (!conf_list_has((struct conf_list){items, count}, list->items[i]))
+        if (!map_put(&seen, list->items[i], &seen))
             items[count++] = list->items[i];
+    map_fini(&seen);
     *list = (struct conf_list){items, count};
+}
+
+enum err conf_value_check_repeats(const struct conf_key *key, struct slice text,
+                                  struct arena *arena, struct slice *ret_message)
+{
+    if (key->valid.kind != CONF_VALID_LIST || !key->valid.list_distinct)
+        return ERR_NONE;
+    struct conf_list list;
+    parse_list(java_trim(text), arena, &list);
+    int32_t count = list.count;
+    list_make_distinct(&list, arena);
+    if (list.count == count)
+        return ERR_NONE;
+    *ret_message =
+        arena_printf(arena, "Configuration '%s' values must not be duplicated.", key->name);
+    return ERR_INVALID_CONFIG;
 }
 
 /* --- validators ---------------------------------------------------------------------------------
@@ -251,19 +271,17 @@ static enum err check_list(const struct conf_key *key, struct conf_value *value,
             key->name, any.data ? "[" : "any non-empty value", SLICE_FMT(any), any.data ? "]" : "");
         return ERR_INVALID_CONFIG;
     }
-    for (int32_t i = 0; i < value->list.count; i++) {
-        if (value->list.items[i].size > 0)
-            continue;
-        *ret_message =
-            arena_printf(arena, "Configuration '%s' values must not be empty.", key->name);
-        return ERR_INVALID_CONFIG;
+    enum err error = ERR_NONE;
+    for (int32_t i = 0; i < value->list.count && !error; i++) {
+        if (value->list.items[i].size == 0) {
+            *ret_message =
+                arena_printf(arena, "Configuration '%s' values must not be empty.", key->name);
+            error = ERR_INVALID_CONFIG;
+        } else if (valid->words) {
+            error = check_words(key, value->list.items[i], false, arena, ret_message);
+        }
     }
-    for (int32_t i = 0; valid->words && i < value->list.count; i++) {
-        enum err error = check_words(key, value->list.items[i], false, arena, ret_message);
-        if (error)
-            return error;
-    }
-    return ERR_NONE;
+    return error;
 }
 
 /* "*" alone, or partition:broker pairs. */

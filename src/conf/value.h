@@ -30,6 +30,11 @@ struct conf_value {
 enum err conf_value_parse(const struct conf_key *key, struct slice text, struct arena *arena,
                           struct conf_value *ret_value, struct slice *ret_message);
 
+/* A list that names an item twice is taken from the file and for a topic, but not for a broker at
+ * run time: ERR_INVALID_CONFIG with Kafka's sentence. */
+enum err conf_value_check_repeats(const struct conf_key *key, struct slice text,
+                                  struct arena *arena, struct slice *ret_message);
+
 /* What a key takes, in words for the start ("1 to 2147483647"); null for one that is no number. */
 struct slice conf_value_range(const struct conf_key *key, struct arena *arena);
 

@@ -179,6 +179,44 @@ static void test_named_keys_only(void **state)
     arena_fini(&arena);
 }
 
+/* As they were written, of a topic, a group and a broker; a group's fallback is a value like others
+ * (seen on 4.4.0). */
+static void test_internal_keys_show_their_text(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    struct config *plain = config_of(NODE);
+    struct config *config = config_with_dynamic(
+        plain, PAIRS(PAIR("group.consumer.assignor.offload.enable", " TRUE ")), NO_PAIRS);
+    struct conf_entry *entries;
+    int32_t count;
+    struct slice key = SLICE_LIT("internal.segment.bytes");
+    conf_describe(CONF_RESOURCE_TOPIC, SLICE_LIT("t"), config,
+                  PAIRS(PAIR("internal.segment.bytes", "+2000000")), &key, 1, &arena, &entries,
+                  &count);
+    assert_int_equal(count, 1);
+    assert_slice_eq(entries[0].value, "+2000000");
+    assert_slice_eq(entries[0].synonyms[0].value, "+2000000");
+    struct slice keys[] = {SLICE_LIT("streams.acceptable.recovery.lag"),
+                           SLICE_LIT("share.assignor.offload.enable")};
+    conf_describe(CONF_RESOURCE_GROUP, SLICE_LIT("g"), config,
+                  PAIRS(PAIR("streams.acceptable.recovery.lag", " 6 "),
+                        PAIR("share.assignor.offload.enable", "False")),
+                  keys, 2, &arena, &entries, &count);
+    assert_int_equal(count, 2);
+    assert_slice_eq(entries[0].value, "False");
+    assert_slice_eq(entries[1].value, " 6 ");
+    key = SLICE_LIT("group.consumer.assignor.offload.enable");
+    conf_describe(CONF_RESOURCE_BROKER, SLICE_LIT("1"), config, NO_PAIRS, &key, 1, &arena, &entries,
+                  &count);
+    assert_int_equal(count, 1);
+    assert_slice_eq(entries[0].value, " TRUE ");
+    config_unref(config);
+    config_unref(plain);
+    arena_fini(&arena);
+}
+
 /* Only hours in the file: the topic's value follows, yet its source is "default" and it has no
  * synonyms, for the list would begin with another name than log.retention.ms (seen on 4.4.0). */
 static void test_hours_alone_give_no_synonym(void **state)
@@ -207,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_altered_node),
         cmocka_unit_test(test_default_of_all_shows_what_counts),
         cmocka_unit_test(test_named_keys_only),
+        cmocka_unit_test(test_internal_keys_show_their_text),
         cmocka_unit_test(test_hours_alone_give_no_synonym),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Values and their errors. The sentences were answered by a 4.4.0 node to IncrementalAlterConfigs
  * with validate_only for the same key and value. */
+#include "base/buf.h"
 #include "fixture.h"
 
 static struct arena arena;
@@ -162,17 +163,39 @@ static void test_null(void **state)
     assert_true(slice_is_null(conf_value_format(key, &value, &arena)));
 }
 
+/* One value may have very many items; that must not take quadratic time (the test's limit is a
+ * minute). */
+static void test_a_long_list(void **state)
+{
+    (void)state;
+    enum { COUNT = 600000 };
+    struct buf b;
+    buf_init(&b);
+    for (int i = 0; i < COUNT; i++)
+        buf_printf(&b, "%07d,", i);
+    buf_put_str(&b, "0000000");
+    const struct conf_key *key =
+        conf_key(CONF_KIND_GROUP, GROUP_KEY_STREAMS_RACK_AWARE_ASSIGNMENT_TAGS);
+    struct conf_value value;
+    struct slice message;
+    assert_int_equal(conf_value_parse(key, buf_slice(&b), &arena, &value, &message), ERR_NONE);
+    assert_int_equal(value.list.count, COUNT);
+    assert_slice_eq(value.list.items[1], "0000001");
+    key = conf_key(CONF_KIND_BROKER, BROKER_KEY_SSL_CIPHER_SUITES);
+    assert_int_equal(conf_value_check_repeats(key, buf_slice(&b), &arena, &message),
+                     ERR_INVALID_CONFIG);
+    assert_slice_eq(message, "Configuration 'ssl.cipher.suites' values must not be duplicated.");
+    buf_fini(&b);
+}
+
 int main(void)
 {
     arena_init(&arena);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_default_is_valid),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_doubles),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_offset_reset),
-        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_a_long_list),  cmocka_unit_test(test_every_default_is_valid),
+        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_words),        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_offset_reset), cmocka_unit_test(test_null),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     arena_fini(&arena);
