@@ -18,6 +18,7 @@ struct reading {
     bool bootstrap;               /* collect the records instead of applying them */
     struct meta_provenance fixed; /* of a snapshot: where all its records stand */
     bool is_snapshot;
+    bool begun, ended; /* a snapshot's header came, its footer */
     struct slice why;
 };
 
@@ -27,7 +28,11 @@ static enum err read_control(struct reading *r, const struct record *record)
     enum err e = control_parse_type(record, &type);
     if (e != ERR_NONE)
         return e;
-    if (type == CONTROL_KRAFT_VERSION) {
+    if (type == CONTROL_SNAPSHOT_HEADER) {
+        r->begun = true;
+    } else if (type == CONTROL_SNAPSHOT_FOOTER) {
+        r->ended = true;
+    } else if (type == CONTROL_KRAFT_VERSION) {
         struct kraft_version_record version;
         e = control_parse_kraft_version(record, &r->arena, &version);
         if (e == ERR_NONE)
@@ -124,6 +129,18 @@ static enum err read_file(struct reading *r, const char *path)
     return e;
 }
 
+/* A file that ends between two batches is whole to whoever looks at batches alone, and what it does
+ * not say would be gone for good: topics, and with them their records. Bootstrap records of old
+ * releases may have neither header nor footer; what they lack is refused for itself. */
+static enum err check_whole(struct reading *r)
+{
+    if (r->ended || (r->bootstrap && !r->begun))
+        return ERR_NONE;
+    r->why = SLICE_LIT("the snapshot is cut off: its footer is missing. Put the file back from a "
+                       "copy");
+    return ERR_CORRUPT;
+}
+
 static enum err read_snapshot(struct quorum *q, const char *path, int64_t offset, int32_t epoch,
                               bool bootstrap, char **ret_text)
 {
@@ -131,6 +148,8 @@ static enum err read_snapshot(struct quorum *q, const char *path, int64_t offset
     r.fixed = (struct meta_provenance){offset - 1, epoch, -1};
     arena_init(&r.arena);
     enum err e = read_file(&r, path);
+    if (e == ERR_NONE)
+        e = check_whole(&r);
     if (e == ERR_NONE && !bootstrap)
         meta_loader_batch_end(&q->loader);
     if (e != ERR_NONE && e != ERR_NOT_FOUND)
@@ -222,8 +241,35 @@ enum err quorum_check_bootstrap(struct quorum *q, char **ret_text)
     return e;
 }
 
+/* What the files cannot say together, each of them being whole. */
+static enum err check_together(const struct quorum *q, char **ret_text)
+{
+    enum { EPOCH_MAX = INT32_MAX - 2 }; /* this start begins another one */
+    int32_t epoch = log_epoch_latest(q->log);
+    if (q->recovered_state.leader_epoch > epoch)
+        epoch = q->recovered_state.leader_epoch;
+    if (epoch > EPOCH_MAX) {
+        *ret_text =
+            mem_printf("%s: leader epoch %d, in the log or in quorum-state, leaves room for "
+                       "no further one: it is damaged. Put the folder back from a copy",
+                       q->path, epoch);
+        return ERR_CORRUPT;
+    }
+    if (log_start(q->log) > q->snapshot_offset) {
+        *ret_text =
+            mem_printf("%s: the log begins at offset %lld, and no snapshot says what was in "
+                       "front of it (the newest ends at %lld): a .checkpoint file is "
+                       "missing. Put it back from a copy",
+                       q->path, (long long)log_start(q->log), (long long)q->snapshot_offset);
+        return ERR_CORRUPT;
+    }
+    return ERR_NONE;
+}
+
 enum err quorum_recover_log(struct quorum *q, char **ret_text)
 {
+    if (check_together(q, ret_text) != ERR_NONE)
+        return ERR_CORRUPT;
     struct reading r = {.q = q};
     struct buf chunk;
     arena_init(&r.arena);

@@ -1,192 +1,10 @@
-#include "../config_text.h"
-#include "../temp_dir.h"
+#include "quorum_stage.h"
 
-#include "base/mem.h"
-#include "meta/image.h"
-#include "os/io_linux.h"
 #include "os/io_ops.h"
 #include "os/lock.h"
-#include "repl/quorum.h"
-#include "repl/quorum_format.h"
 #include "wire_messages.h"
-#include "wire_metadata_records.h"
 
-#include <semaphore.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* A quorum over real files in a temporary folder, with its loop. */
-struct stage {
-    struct io *io;
-    struct loop *loop;
-    struct config *config;
-    char dir[TEMP_DIR_SIZE];
-    struct uuid dir_id;
-    struct quorum *quorum;
-    struct quorum_subscriber subscriber;
-    struct controller_registration self;
-    struct meta_endpoint broker, controller;
-    struct uuid incarnation;
-    int published;
-    _Atomic int failures; /* told by the quorum */
-    int64_t topics_published;
-};
-
-static void published(void *context, const struct meta_image *old, const struct meta_image *new)
-{
-    struct stage *s = context;
-    assert_ptr_not_equal(old, new);
-    s->published++;
-    s->topics_published = (int64_t)meta_image_topic_count(new);
-}
-
-static void failed(void *context)
-{
-    ((struct stage *)context)->failures++;
-}
-
-static struct config *make_config(const char *dir, const char *extra)
-{
-    char text[1024];
-    snprintf(text, sizeof text,
-             "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
-             "listeners=PLAINTEXT://127.0.0.1:40910,CONTROLLER://127.0.0.1:40911\n"
-             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
-             "log.dirs=%s\n%s",
-             dir, extra);
-    return config_of(text);
-}
-
-static void stage_init(struct stage *s, const char *extra)
-{
-    memset(s, 0, sizeof *s);
-    s->io = io_linux_new();
-    s->loop = loop_start(s->io, "quorum");
-    temp_dir_make(s->dir, "/tmp");
-    s->config = make_config(s->dir, extra);
-    s->dir_id = (struct uuid){{1, 2, 3}};
-    s->subscriber = (struct quorum_subscriber){published, s};
-    s->incarnation = (struct uuid){{9}};
-    s->broker = (struct meta_endpoint){SLICE_LIT("PLAINTEXT"), SLICE_LIT("127.0.0.1"), 40910, 0};
-    s->controller =
-        (struct meta_endpoint){SLICE_LIT("CONTROLLER"), SLICE_LIT("127.0.0.1"), 40911, 0};
-    s->self = (struct controller_registration){.node_id = 1,
-                                               .incarnation = s->incarnation,
-                                               .broker_endpoints = &s->broker,
-                                               .broker_endpoint_count = 1,
-                                               .controller_endpoints = &s->controller,
-                                               .controller_endpoint_count = 1,
-                                               .dirs = &s->dir_id,
-                                               .dir_count = 1,
-                                               .previous_epoch = -1};
-}
-
-static enum err stage_open(struct stage *s, char **ret_text)
-{
-    struct quorum_options options = {.io = s->io,
-                                     .loop = s->loop,
-                                     .config = s->config,
-                                     .cluster_id = SLICE_LIT("c"),
-                                     .directory_id = s->dir_id,
-                                     .log_dir = slice_str(s->dir),
-                                     .subscriber = s->subscriber,
-                                     .failed = failed,
-                                     .failed_context = s};
-    return quorum_open(&options, &s->quorum, ret_text);
-}
-
-static void stage_start(struct stage *s)
-{
-    char *text = NULL;
-    enum err e = stage_open(s, &text);
-    if (e == ERR_NONE)
-        e = quorum_start(s->quorum, &s->self, &text);
-    if (e != ERR_NONE)
-        print_message("%s: %s\n", err_name(e), text);
-    assert_int_equal(e, ERR_NONE);
-}
-
-/* Closes once nothing is on a worker any more, as a server does before it stops the loop. */
-static void stage_close(struct stage *s)
-{
-    while (!quorum_idle(s->quorum))
-        usleep(1000);
-    quorum_close(s->quorum);
-}
-
-static void stage_fini(struct stage *s)
-{
-    loop_stop(s->loop);
-    io_linux_free(s->io);
-    config_unref(s->config);
-    temp_dir_remove(s->dir);
-}
-
-/* An operation that the test waits for. */
-struct op {
-    struct quorum_op op;
-    const char *name;
-    struct slice seen;
-    sem_t done;
-    enum err result;
-};
-
-static void decide_topic(struct quorum_op *op, struct controller *c)
-{
-    struct op *o = (struct op *)op;
-    struct slice text;
-    o->result = controller_auto_create_topic(c, slice_str(o->name), &text);
-}
-
-static void decide_nothing(struct quorum_op *op, struct controller *c)
-{
-    (void)c;
-    ((struct op *)op)->result = ERR_NONE;
-}
-
-static void op_done(struct quorum_op *op)
-{
-    sem_post(&((struct op *)op)->done);
-}
-
-static void submit(struct stage *s, struct op *o, struct arena *arena,
-                   void (*decide)(struct quorum_op *, struct controller *))
-{
-    sem_init(&o->done, 0, 0);
-    o->op.decide = decide;
-    o->op.done = op_done;
-    o->op.loop = s->loop;
-    o->op.arena = arena;
-    quorum_submit(s->quorum, &o->op);
-}
-
-/* Submits one operation and waits for it: its error. */
-static enum err run(struct stage *s, const char *name,
-                    void (*decide)(struct quorum_op *, struct controller *))
-{
-    struct arena arena;
-    arena_init(&arena);
-    struct op o = {.name = name};
-    submit(s, &o, &arena, decide);
-    sem_wait(&o.done);
-    sem_destroy(&o.done);
-    arena_fini(&arena);
-    return o.op.error ? o.op.error : o.result;
-}
-
-static void create(struct stage *s, const char *name)
-{
-    assert_int_equal(run(s, name, decide_topic), ERR_NONE);
-    struct meta_image *image = quorum_image(s->quorum);
-    assert_non_null(meta_image_topic(image, slice_str(name)));
-    assert_int_equal(s->topics_published, meta_image_topic_count(image));
-    meta_image_unref(image);
-}
-
-static const char *const static_voters = "controller.quorum.voters=1@127.0.0.1:40911\n";
 
 static void a_new_node_is_ready_after_its_start(void **state)
 {
@@ -556,49 +374,6 @@ static void what_comes_after_the_shutdown_is_refused(void **state)
     stage_fini(&s);
 }
 
-static void copy_golden(struct stage *s, const char *which)
-{
-    char from[512], to[512], command[1200];
-    snprintf(from, sizeof from, "%s/golden/meta/%s", getenv("KLAMM_TESTS_DIR"), which);
-    snprintf(to, sizeof to, "%s/__cluster_metadata-0", s->dir);
-    snprintf(command, sizeof command, "cp -r %s %s", from, to);
-    assert_int_equal(system(command), 0);
-}
-
-/* The voter in Kafka's log has this directory id. */
-static void kafkas_directory(struct stage *s)
-{
-    assert_true(uuid_parse(SLICE_LIT("9u3jNxwFRcCmQgnOihEjVw"), &s->dir_id));
-}
-
-static void a_folder_of_apache_kafka_is_taken_over(void **state)
-{
-    (void)state;
-    static const char *const folders[] = {"after-stop", "after-kill"};
-    for (int i = 0; i < 2; i++) {
-        struct stage s;
-        stage_init(&s, "controller.quorum.bootstrap.servers=127.0.0.1:40911\n");
-        kafkas_directory(&s);
-        copy_golden(&s, folders[i]);
-        stage_start(&s);
-        struct meta_image *image = quorum_image(s.quorum);
-        assert_int_equal(meta_image_topic_count(image), 3);
-        assert_int_equal(meta_image_topic(image, SLICE_LIT("plain"))->partition_count, 3);
-        assert_null(meta_image_topic(image, SLICE_LIT("gone.topic")));
-        assert_int_equal(meta_image_topic(image, SLICE_LIT("auto1"))->partitions[0]->leader, 1);
-        assert_int_equal(meta_image_next_producer_id(image), 1000);
-        assert_int_equal(meta_image_blob_count(image, META_BLOB_SCRAM), 1);
-        assert_int_equal(meta_image_blob_count(image, META_BLOB_QUOTA), 1);
-        const struct meta_config *group =
-            meta_image_config(image, META_RESOURCE_GROUP, SLICE_LIT("gx"));
-        assert_slice_eq(meta_config_get(group, SLICE_LIT("consumer.session.timeout.ms")), "50000");
-        meta_image_unref(image);
-        create(&s, "more");
-        stage_close(&s);
-        stage_fini(&s);
-    }
-}
-
 static const struct io_ops *sound_ops;
 static struct quorum *asked;
 static atomic_int unlinked;
@@ -683,57 +458,6 @@ static void snapshots_replace_the_log(void **state)
     stage_fini(&s);
 }
 
-static void damage_is_named(void **state)
-{
-    (void)state;
-    struct stage s;
-    stage_init(&s, "controller.quorum.bootstrap.servers=127.0.0.1:40911\n");
-    kafkas_directory(&s);
-    copy_golden(&s, "after-stop");
-    char path[128];
-    snprintf(path, sizeof path,
-             "%s/__cluster_metadata-0/00000000000000000047-0000000001.checkpoint", s.dir);
-    assert_int_equal(chmod(path, 0600), 0);
-    FILE *f = fopen(path, "r+");
-    assert_int_equal(fseek(f, 700, SEEK_SET), 0);
-    fputc('x', f);
-    fclose(f);
-    char *text = NULL;
-    assert_int_equal(stage_open(&s, &text), ERR_CORRUPT);
-    assert_non_null(strstr(text, "00000000000000000047-0000000001.checkpoint"));
-    mem_free(text);
-    stage_fini(&s);
-}
-
-/* A folder that a newer release formatted and nobody started. */
-static void bootstrap_records_of_a_newer_release_are_named(void **state)
-{
-    (void)state;
-    struct stage s;
-    stage_init(&s, static_voters);
-    struct feature_level_record level;
-    wire_init(&wire_feature_level_record, &level);
-    level.name = SLICE_LIT("metadata.version");
-    level.feature_level = 35;
-    struct meta_records records;
-    meta_records_init(&records);
-    meta_records_add(&records, &wire_feature_level_record, 0, &level);
-    struct quorum_format format = {.io = s.io,
-                                   .cluster_id = SLICE_LIT("c"),
-                                   .node_id = 1,
-                                   .has_metadata = true,
-                                   .bootstrap = &records};
-    char *text = NULL;
-    assert_int_equal(quorum_format_dir(&format, s.dir, &s.dir_id, &text), ERR_NONE);
-    assert_int_equal(stage_open(&s, &text), ERR_CORRUPT);
-    assert_non_null(strstr(text, "00000000000000000000-0000000000.checkpoint: metadata.version 35 "
-                                 "is not supported: this release knows 7 to 33 (these "));
-    assert_non_null(strstr(text, "start it with that release, or empty its log folders"));
-    mem_free(text);
-    meta_records_fini(&records);
-    stage_fini(&s);
-}
-
 static void the_quorum_describes_itself(void **state)
 {
     (void)state;
@@ -764,42 +488,6 @@ static void the_quorum_describes_itself(void **state)
     stage_fini(&s);
 }
 
-/* An empty log left behind would be taken for the place of the metadata. */
-static void check_no_log(struct stage *s)
-{
-    char *path = mem_printf("%s/__cluster_metadata-0", s->dir);
-    struct io_stat stat;
-    assert_int_equal(io_stat(s->io, path, &stat), ERR_NOT_FOUND);
-    mem_free(path);
-}
-
-/* A folder whose metadata was lost: another reason, another way out. */
-static void no_voters_are_told_apart(void **state)
-{
-    (void)state;
-    struct stage s;
-    stage_init(&s, "controller.quorum.bootstrap.servers=127.0.0.1:40911\n");
-    char *text = NULL;
-    assert_int_equal(stage_open(&s, &text), ERR_NOT_CONTROLLER);
-    assert_non_null(strstr(text, "/__cluster_metadata-0 names no voters"));
-    mem_free(text);
-    check_no_log(&s);
-    stage_fini(&s);
-}
-
-static void other_voters_are_refused(void **state)
-{
-    (void)state;
-    struct stage s;
-    stage_init(&s, "controller.quorum.voters=1@127.0.0.1:40911,2@127.0.0.1:40912\n");
-    char *text = NULL;
-    assert_int_equal(stage_open(&s, &text), ERR_NOT_CONTROLLER);
-    assert_non_null(strstr(text, "not the only voter"));
-    mem_free(text);
-    check_no_log(&s);
-    stage_fini(&s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -814,14 +502,9 @@ int main(void)
         cmocka_unit_test(an_image_lives_while_it_is_published),
         cmocka_unit_test(nothing_is_published_after_the_shutdown),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
-        cmocka_unit_test(a_folder_of_apache_kafka_is_taken_over),
         cmocka_unit_test(snapshots_replace_the_log),
         cmocka_unit_test(old_files_go_off_the_lock),
-        cmocka_unit_test(damage_is_named),
-        cmocka_unit_test(bootstrap_records_of_a_newer_release_are_named),
         cmocka_unit_test(the_quorum_describes_itself),
-        cmocka_unit_test(no_voters_are_told_apart),
-        cmocka_unit_test(other_voters_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
