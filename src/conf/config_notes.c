@@ -5,11 +5,6 @@
  * in lower case, and no such key has an effect in Klamm yet. Pure; any thread. */
 #include "conf/config_layers.h"
 
-static bool starts_with(struct slice s, struct slice prefix)
-{
-    return s.size >= prefix.size && slice_eq(slice_sub(s, 0, prefix.size), prefix);
-}
-
 static bool eq_lower(struct slice lower, struct slice name)
 {
     for (size_t i = 0; i < lower.size && i < name.size; i++) {
@@ -51,11 +46,12 @@ static bool is_in_everybodys_file(int id)
 
 static enum config_note note_of(const struct config *config, const struct conf_pair *pair)
 {
-    const struct slice prefix = SLICE_LIT("listener.name.");
+    static const char prefix[] = "listener.name.";
+    enum { PREFIX_SIZE = sizeof prefix - 1 };
     struct slice name = pair->name;
-    bool below = starts_with(name, prefix);
+    bool below = slice_starts_with(name, prefix);
     if (below &&
-        !find_listener(config, slice_sub(name, prefix.size, name.size - prefix.size), &name))
+        !find_listener(config, slice_sub(name, PREFIX_SIZE, name.size - PREFIX_SIZE), &name))
         return CONFIG_NOTE_NO_LISTENER;
     if (slice_eq_str(name, "klamm.advertise.as.reached") && !below)
         return CONFIG_NOTE_NONE;
