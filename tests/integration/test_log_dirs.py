@@ -524,6 +524,11 @@ def static_voters():
             {"ResourceType": 4, "ResourceName": "1", "ConfigurationKeys": [LIMIT]}]})
         check("static voters: what was set is there",
               found["Results"][0]["Configs"][0]["Value"] == "123456", found)
+        if f.node.kind == "klamm":  # Apache Kafka does it (docs/COMPATIBILITY.md)
+            refusal = f.t.call("UpdateFeatures", 2, {"timeoutMs": 5000, "FeatureUpdates": [
+                {"Feature": "kraft.version", "MaxVersionLevel": 1, "UpgradeType": 1}]})
+            check("static voters: kraft.version stays", refusal["ErrorCode"] == 95 and
+                  "named in its configuration" in refusal["ErrorMessage"], refusal)
 
 
 PARTS = [moving, producers, cancelling, answers, crashes, offline, twice, folders_of_all_kinds,
