@@ -18,7 +18,8 @@ MEMBER = re.compile(r"[\w.-]*-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0
 BASE64_ID = re.compile(r"(?<![\w-])[A-Za-z0-9_-]{22}(?![\w-])")
 SORT_KEYS = ("Name", "Topic", "TopicName", "GroupId", "ResourceType", "ResourceName", "ApiKey",
              "Partition", "PartitionIndex", "Index", "MemberId", "NodeId", "BrokerId", "Key",
-             "Feature", "LogDir", "GroupInstanceId", "TransactionalId", "base", "ProducerId")
+             "Feature", "LogDir", "GroupInstanceId", "TransactionalId", "base", "ProducerId",
+             "TopicId")
 MASKED = {"Port": "PORT", "SessionId": "SESSION", "BrokerEpoch": "EPOCH", "LogDir": "DIR",
           "TotalBytes": "BYTES", "UsableBytes": "BYTES", "PartitionSize": None, "Timestamp": None,
           "FinalizedFeaturesEpoch": "EPOCH", "ThrottleTimeMs": None, "LastFetchTimestamp": "TIME",
@@ -60,6 +61,7 @@ class Side:
     def sort_key(self, item):
         """Ids that the broker drew count by the name they got, not by their random text."""
         return [self.text(str(item.get(k))) if k == "MemberId" else
+                self.plain(item.get(k, "")) if k == "TopicId" else
                 item[k] if isinstance(item.get(k), int) else -1 if k in ("base", "ProducerId") else
                 str(item.get(k)) for k in SORT_KEYS]
 

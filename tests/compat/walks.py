@@ -138,16 +138,18 @@ class Walk:
         return self.draw.sample(good, self.draw.choice([0, 0, 1, 2])) + \
             self.draw.sample(BAD, self.draw.choice([0] * 4 + [1]))
 
-    def look(self, name):
-        """Whether a topic is there now; waits until its partitions are led."""
+    def look(self, name, count=0):
+        """Waits until a topic is there, with `count` partitions if given, and these are led."""
         for _ in range(200):
             row = self.k.ask("Metadata", 12, {"Topics": [{"Name": name}],
                                               "AllowAutoTopicCreation": False},
                              keep=False)["Topics"][0]
-            if row["ErrorCode"] == 0 and all(p["LeaderId"] >= 0 for p in row["Partitions"]):
+            led = row["ErrorCode"] == 0 and all(p["LeaderId"] >= 0 for p in row["Partitions"])
+            if led and (not count or len(row["Partitions"]) == count):
                 break
             time.sleep(0.02)
         self.topics[name] = (row["TopicId"], len(row["Partitions"]))
+        self.k.name("uuid", row["TopicId"])
         for _ in range(200):
             found = self.k.ask("ListOffsets", 8, {"ReplicaId": -1, "Topics": [
                 {"Name": name, "Partitions": [{"PartitionIndex": i, "Timestamp": -1}
@@ -188,12 +190,12 @@ class Walk:
         name = self.name()
         count = self.topics[name][1] if name in self.topics else 1
         count += self.draw.choice([1, 1, 0, -1])
+        only = self.draw.random() < 0.1
         answer = self.ask("CreatePartitions", self.version("CreatePartitions"), {
             "Topics": [{"Name": name, "Count": count, "Assignments": None}], "TimeoutMs": 20000,
-            "ValidateOnly": self.draw.random() < 0.1}, f"{name} {count}")
-        if answer["Results"][0]["ErrorCode"] == 0:
-            time.sleep(0.05)
-            self.look(name)
+            "ValidateOnly": only}, f"{name} {count}")
+        if answer["Results"][0]["ErrorCode"] == 0 and not only:
+            self.look(name, count)
 
     def configure(self):
         name = self.name()
@@ -559,10 +561,15 @@ class One:
         self.node, self.k, self.trace = node, differ.Side(node), ""
         self.walk = Walk(self.k, seed, attempt, restarts, only)
 
+    def hang_up(self):
+        """The one waits for the other: Klamm closes who falls silent after AddOffsetsToTxn."""
+        if self.k.open:
+            self.k.open.close()
+        self.k.open = None
+
     def restart(self, how):
         self.node.stop(how)
         self.node.start()
-        self.k.open = None
 
 
 def walk(pair, seed, attempt, options):
@@ -571,14 +578,15 @@ def walk(pair, seed, attempt, options):
     sides = [One(node, seed, attempt, restarts, options.only) for node in pair]
     both(Walk.begin, sides)
     both(lambda w: w.go(options.steps // 2), sides)
+    for side in sides:
+        side.hang_up()
     if restarts:
         for side in sides:
             side.restart(signal.SIGKILL if seed // options.restarts % 2 else signal.SIGTERM)
         both(Walk.find, sides)
     both(lambda w: w.go(options.steps - options.steps // 2), sides)
     for side in sides:
-        if side.k.open:
-            side.k.open.close()
+        side.hang_up()
     return sides
 
 
