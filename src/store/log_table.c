@@ -156,11 +156,11 @@ static void names_have_gone(struct log_dir *dir)
     __atomic_store_n(&dir->names_gone, 1, __ATOMIC_RELEASE);
 }
 
-static void settle_others(struct log_dirs *dirs, const struct log_dir *made_in)
+static void settle_others(struct log_dirs *dirs, const struct log_dir *chosen)
 {
     for (int i = 0; i < dirs->dir_count; i++) {
         struct log_dir *dir = dirs->dirs[i];
-        if (dir == made_in || !log_dir_online(dir) ||
+        if (dir == chosen || !log_dir_online(dir) ||
             !__atomic_exchange_n(&dir->names_gone, 0, __ATOMIC_ACQ_REL))
             continue;
         if (log_dir_check(dir, io_sync_dir(dirs->io, dir->path), "sync names"))
@@ -229,6 +229,7 @@ enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slic
         return ERR_KAFKA_STORAGE_ERROR;
     enum err err = log_dir_online(dir) ? ERR_NONE : ERR_KAFKA_STORAGE_ERROR;
     if (!err) {
+        settle_others(dirs, dir); /* first: the power may go right after the log is made */
         char *path = mem_printf("%s/%.*s-%d", dir->path, SLICE_FMT(topic), partition);
         struct log_open_options options = {.io = dirs->io,
                                            .dir = dir,
@@ -246,11 +247,9 @@ enum err log_dirs_create(struct log_dirs *dirs, struct log_dir *dir, struct slic
     else
         ENSURE(!map_put(&dirs->logs, slice_str(log->name), log));
     lock_release(&dirs->table_lock);
-    if (err)
-        return err;
-    settle_others(dirs, dir);
-    *ret_log = log;
-    return ERR_NONE;
+    if (!err)
+        *ret_log = log;
+    return err;
 }
 
 /* ---- deleting ---------------------------------------------------------------------------------

@@ -48,8 +48,9 @@ static const uint64_t fixed_seeds[] = {
     6003028, /* a start that failed left half of a transaction index, which the next one believed */
     9006265, /* what a full disk had left half made came back with a power cut, beside the log made
                 elsewhere: the node did not start */
-    4034,    4068, 4123, 5115, 400056, 400136, 400215, 500174, 600091, 1,   2,
-    4,       6,    7,    8,    100,    110,    120,    200,    210,    220, 230,
+    12000077, /* the same when the power went just after the log was made elsewhere */
+    4034,     4068, 4123, 5115, 400056, 400136, 400215, 500174, 600091, 1,   2,
+    4,        6,    7,    8,    100,    110,    120,    200,    210,    220, 230,
 };
 
 struct options {

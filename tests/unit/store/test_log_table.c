@@ -131,7 +131,8 @@ static void long_names_are_cut(void **state)
 static struct {
     const struct io_ops *real;
     struct io_ops ops;
-    char path[128]; /* its syncs are counted */
+    char path[128]; /* its syncs are counted ... */
+    char made[160]; /* ... and none may come when this is there already */
     _Atomic int syncs;
     _Atomic bool is_full;
 } syncing;
@@ -145,8 +146,11 @@ static enum err open_or_not(struct io *io, const char *path, unsigned flags, int
 
 static enum err count_sync_dir(struct io *io, const char *path)
 {
-    if (!strcmp(path, syncing.path))
+    struct io_stat stat;
+    if (!strcmp(path, syncing.path)) {
+        assert_int_equal(io_stat(io, syncing.made, &stat), ERR_NOT_FOUND);
         syncing.syncs++;
+    }
     return syncing.real->sync_dir(io, path);
 }
 
@@ -166,6 +170,7 @@ static void what_went_elsewhere_is_gone_for_good(void **state)
     log_dirs_wish(x.dirs, first, SLICE_LIT("t"), 0);
     struct log *log = dirs_create(&x, "t", 0);
     snprintf(syncing.path, sizeof syncing.path, "%s", x.paths[0]);
+    snprintf(syncing.made, sizeof syncing.made, "%s/t-0", x.paths[1]);
     syncing.syncs = 0;
     assert_int_equal(log_dirs_delete(x.dirs, log, false), ERR_NONE);
     log_dirs_wish(x.dirs, first, SLICE_LIT("u"), 0);
@@ -185,6 +190,7 @@ static void what_went_elsewhere_is_gone_for_good(void **state)
         ERR_DISK_FULL);
     syncing.is_full = false;
     log_dirs_wish(x.dirs, second, SLICE_LIT("v"), 0);
+    snprintf(syncing.made, sizeof syncing.made, "%s/v-0", x.paths[1]);
     dirs_create(&x, "v", 0);
     assert_int_equal(syncing.syncs, 2);
     f->io->ops = syncing.real;
