@@ -153,6 +153,11 @@ static struct alter *alter_new(struct request *request, int32_t count, bool repl
     return alter;
 }
 
+static struct row row_of(int8_t type, struct slice name, const struct conf_op *ops, int32_t count)
+{
+    return (struct row){.asked = {.type = type, .name = name, .ops = ops, .op_count = count}};
+}
+
 static void incremental_alter_configs(struct request *request)
 {
     const struct incremental_alter_configs_request *body = request->body;
@@ -171,10 +176,9 @@ static void incremental_alter_configs(struct request *request)
                                       resource->configs[k].value};
         answers[i].resource_type = resource->resource_type;
         answers[i].resource_name = resource->resource_name;
-        alter->rows[i] = (struct row){
-            .asked = {resource->resource_type, resource->resource_name, ops, count, {ERR_NONE}},
-            .error_code = &answers[i].error_code,
-            .error_message = &answers[i].error_message};
+        alter->rows[i] = row_of(resource->resource_type, resource->resource_name, ops, count);
+        alter->rows[i].error_code = &answers[i].error_code;
+        alter->rows[i].error_message = &answers[i].error_message;
     }
     run(request, alter);
 }
@@ -195,10 +199,9 @@ static void alter_configs(struct request *request)
                                       resource->configs[k].value};
         answers[i].resource_type = resource->resource_type;
         answers[i].resource_name = resource->resource_name;
-        alter->rows[i] = (struct row){
-            .asked = {resource->resource_type, resource->resource_name, ops, count, {ERR_NONE}},
-            .error_code = &answers[i].error_code,
-            .error_message = &answers[i].error_message};
+        alter->rows[i] = row_of(resource->resource_type, resource->resource_name, ops, count);
+        alter->rows[i].error_code = &answers[i].error_code;
+        alter->rows[i].error_message = &answers[i].error_message;
     }
     run(request, alter);
 }

@@ -6,7 +6,7 @@
 static enum err alter(const char *resource, const char *name, int kind, const char *value,
                       bool validate_only, struct arena *arena, struct slice *ret_text)
 {
-    struct conf_op op = {slice_str(name), kind, slice_str(value)};
+    struct conf_op op = {slice_str(name), (enum conf_op_kind)kind, slice_str(value)};
     return loggers_alter(slice_str(resource), 1, &op, 1, validate_only, arena, ret_text);
 }
 

@@ -501,7 +501,7 @@ static struct conf_result alter(struct desk *d, int8_t type, const char *resourc
                                 const char *value)
 {
     struct conf_op op = {slice_str(name), value ? CONF_OP_SET : CONF_OP_DELETE, slice_str(value)};
-    struct controller_alteration a = {type, slice_str(resource), &op, 1, {ERR_NONE}};
+    struct controller_alteration a = {type, slice_str(resource), &op, 1, {ERR_NONE, SLICE_NULL}};
     controller_alter_configs(begin(d), &a, 1, false, false);
     end(d);
     return a.result;
@@ -532,8 +532,8 @@ static void configs_of_resources(void **state)
     assert_int_equal(r.error, ERR_INVALID_REQUEST);
     struct conf_op op = {SLICE_LIT("consumer.session.timeout.ms"), CONF_OP_SET, SLICE_LIT("45000")};
     struct controller_alteration two[] = {
-        {META_RESOURCE_GROUP, {(const uint8_t *)"a\0b", 3}, &op, 1, {ERR_NONE}},
-        {META_RESOURCE_GROUP, {(const uint8_t *)"a\0c", 3}, &op, 1, {ERR_NONE}}};
+        {META_RESOURCE_GROUP, {(const uint8_t *)"a\0b", 3}, &op, 1, {ERR_NONE, SLICE_NULL}},
+        {META_RESOURCE_GROUP, {(const uint8_t *)"a\0c", 3}, &op, 1, {ERR_NONE, SLICE_NULL}}};
     controller_alter_configs(begin(&d), two, 2, false, false);
     end(&d);
     assert_int_equal(two[0].result.error, 0);
