@@ -29,6 +29,7 @@ struct controller {
     const struct meta_image *image; /* newest root; what this decision may rely on */
     struct arena *arena;
     struct meta_records *records; /* out */
+    bool kraft_upgrade;           /* out: to kraft.version 1, whose records are the driver's */
     int64_t offset_next;          /* the offset that the first record will get */
     int64_t now_ms;               /* wall clock */
     void (*random)(void *context, void *ret_bytes, size_t size); /* the seam's randomness */

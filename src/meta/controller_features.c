@@ -2,7 +2,8 @@
  *
  * A feature update is all or nothing. A level must be supported by this controller and by every
  * registered broker and controller, going down must be asked for, metadata.version does not go down
- * over a level that changed metadata, and what the other features need must be met. */
+ * over a level that changed metadata, and what the other features need must be met. kraft.version
+ * is no record of the metadata: the decision tells the quorum driver to write what goes with it. */
 #include "meta/controller_internal.h"
 
 #include "wire_metadata_records.h"
@@ -176,8 +177,6 @@ static struct slice why_refused(struct controller *c, const struct update_featur
         why = SLICE_LIT("Can't downgrade the version of this feature.");
     if (slice_is_null(why) && level > now && type != UPGRADE)
         why = SLICE_LIT("Can't downgrade to a newer version.");
-    if (slice_is_null(why) && slice_eq(name, FEATURE_KRAFT_VERSION) && level > now)
-        why = SLICE_LIT("The voters of this cluster are named in its configuration.");
     if (slice_is_null(why) && slice_eq(name, FEATURE_METADATA_VERSION))
         return why_metadata_refused(c, now, level, type == UNSAFE_DOWNGRADE);
     if (slice_is_null(why))
@@ -215,6 +214,9 @@ void controller_update_features(struct controller *c, const struct update_featur
     }
     if (request->validate_only)
         meta_records_cut(c->records, before);
+    else
+        c->kraft_upgrade = proposed_level(c, request, FEATURE_KRAFT_VERSION) >
+                           current_level(c, FEATURE_KRAFT_VERSION);
     if (version > 1)
         return;
     struct update_features_response_updatable_feature_result *results =

@@ -81,6 +81,29 @@ void raft_voters_add_static(struct raft_voters *voters, int32_t id, struct raft_
     copy_endpoint(&voters->arena, to->endpoints, endpoint.name, endpoint.host, endpoint.port);
 }
 
+static bool endpoint_eq(const struct raft_endpoint *a, const struct raft_endpoint *b)
+{
+    return slice_eq(a->name, b->name) && slice_eq(a->host, b->host) && a->port == b->port;
+}
+
+static bool voter_eq(const struct raft_voter *a, const struct raft_voter *b)
+{
+    bool same = a->id == b->id && uuid_eq(&a->directory_id, &b->directory_id) &&
+                a->kraft_min == b->kraft_min && a->kraft_max == b->kraft_max &&
+                a->endpoint_count == b->endpoint_count;
+    for (int32_t i = 0; same && i < a->endpoint_count; i++)
+        same = endpoint_eq(&a->endpoints[i], &b->endpoints[i]);
+    return same;
+}
+
+bool raft_voters_eq(const struct raft_voters *a, const struct raft_voters *b)
+{
+    bool same = a->count == b->count;
+    for (int32_t i = 0; same && i < a->count; i++)
+        same = voter_eq(&a->voters[i], &b->voters[i]);
+    return same;
+}
+
 void raft_voters_to_record(const struct raft_voters *voters, struct arena *arena,
                            struct voters_record *ret_record)
 {

@@ -35,6 +35,7 @@ void raft_voters_from_record(struct raft_voters *voters, const struct voters_rec
 void raft_voters_set_one(struct raft_voters *voters, int32_t id, struct uuid directory_id,
                          const struct raft_endpoint *endpoints, int32_t endpoint_count);
 void raft_voters_add_static(struct raft_voters *voters, int32_t id, struct raft_endpoint endpoint);
+bool raft_voters_eq(const struct raft_voters *a, const struct raft_voters *b);
 /* The record that says the same; its arrays are in `arena`, its texts are views. */
 void raft_voters_to_record(const struct raft_voters *voters, struct arena *arena,
                            struct voters_record *ret_record);

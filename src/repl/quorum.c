@@ -197,14 +197,19 @@ static void add_root(struct quorum *q, struct meta_image *image)
 
 enum err quorum_append_decision(struct quorum *q, struct controller *c)
 {
-    if (!c->records->count)
+    int64_t count = c->records->count;
+    if (!count && !c->kraft_upgrade)
         return ERR_NONE;
     int32_t epoch = q->raft.state.leader_epoch;
     struct buf batches;
     buf_init(&batches);
     enum err e = build_batches(c->records, epoch, c->now_ms, &batches);
+    if (e == ERR_NONE && c->kraft_upgrade) {
+        e = quorum_build_upgrade(q, c->now_ms, &batches);
+        count += QUORUM_VOTERS_RECORDS;
+    }
     if (e == ERR_NONE) {
-        struct meta_provenance at = {c->offset_next + c->records->count - 1, epoch, c->now_ms};
+        struct meta_provenance at = {c->offset_next + count - 1, epoch, c->now_ms};
         struct meta_image *next = controller_finish(c, at);
         e = quorum_append(q, buf_slice(&batches));
         if (e == ERR_NONE)
@@ -212,6 +217,8 @@ enum err quorum_append_decision(struct quorum *q, struct controller *c)
         else
             meta_image_unref(next);
     }
+    if (e == ERR_NONE && c->kraft_upgrade)
+        quorum_voters_written(q);
     buf_fini(&batches);
     return e;
 }
@@ -394,9 +401,12 @@ void quorum_submit(struct quorum *q, struct quorum_op *op)
         post_done(op, e);
 }
 
-int16_t quorum_kraft_version(const struct quorum *q)
+int16_t quorum_kraft_version(struct quorum *q)
 {
-    return q->settings.kraft_dynamic ? 1 : 0;
+    lock_take(&q->image_lock);
+    int16_t version = q->kraft_version;
+    lock_release(&q->image_lock);
+    return version;
 }
 
 /* ---- DescribeQuorum ---------------------------------------------------------------------------

@@ -98,8 +98,8 @@ struct meta_image *quorum_image_newest(struct quorum *quorum);
 int64_t quorum_broker_epoch(struct quorum *quorum);
 int32_t quorum_leader(struct quorum *quorum, int32_t *ret_epoch);
 
-/* 1: the voters live in the log, 0: in the configuration. Fixed once started. Any thread. */
-int16_t quorum_kraft_version(const struct quorum *quorum);
+/* 1: the voters live in the log, 0: in the configuration. It only rises. Any thread. */
+int16_t quorum_kraft_version(struct quorum *quorum);
 
 /* DescribeQuorum of the metadata partition. */
 struct describe_quorum_request;

@@ -29,6 +29,7 @@ struct quorum_snapshot_job {
     struct meta_image *image;
     int64_t offset; /* exclusive */
     int32_t epoch;
+    bool kraft_dynamic; /* at that offset */
     enum err err;
     bool running;
 };
@@ -50,7 +51,8 @@ struct quorum {
     struct log *log;
     struct raft raft;
     struct raft_voters voters;
-    bool voters_in_log; /* else they come from a 0-0 snapshot or the configuration */
+    bool voters_in_log;     /* else they come from a 0-0 snapshot or the configuration */
+    struct raft_voters own; /* this node as the only voter, as it would stand in the log */
     struct raft_quorum_state recovered_state;
     struct meta_loader loader;     /* at start only */
     struct meta_records bootstrap; /* of the 0-0 snapshot */
@@ -73,8 +75,9 @@ struct quorum {
     struct quorum_snapshot_job snapshot;
     struct io_lane lane;
 
-    struct lock image_lock; /* LOCK_LEAF; covers the pointer */
+    struct lock image_lock; /* LOCK_LEAF; covers what follows */
     struct meta_image *committed;
+    int16_t kraft_version; /* for those who do not wait for the controller lock */
 };
 
 /* ---- quorum.c: all under the lock ---- */
@@ -104,6 +107,22 @@ static inline bool quorum_busy(const struct quorum *q)
 /* ---- quorum_start.c ---- */
 /* Frees what quorum_close left to the jobs. */
 void quorum_destroy(struct quorum *q);
+
+/* ---- quorum_voters.c: who votes, and how the log tells it ---- */
+/* The voters of the configuration; the log's take their place. */
+void quorum_static_voters(struct quorum *q);
+/* KRaftVersion and Voters: this many records at the end of an open control batch. */
+enum { QUORUM_VOTERS_RECORDS = 2 };
+enum err quorum_add_voters(const struct raft_voters *voters, struct builder *b, int64_t now_ms);
+/* What the log would say of this node as a voter; at start, before the election. */
+void quorum_set_own(struct quorum *q, const struct controller_registration *self);
+/* The log's voters are not those it should have: the leader's first batch mends them. */
+bool quorum_voters_stale(const struct quorum *q);
+/* The control batch of the step from static voters to those of the log (KIP-853). Under the lock.
+ */
+enum err quorum_build_upgrade(const struct quorum *q, int64_t now_ms, struct buf *out);
+/* The log was given this node as its voter. Under the lock. */
+void quorum_voters_written(struct quorum *q);
 
 /* ---- quorum_files.c: quorum-state and the names of snapshots ---- */
 enum err quorum_read_state(struct quorum *q, char **ret_text);

@@ -73,8 +73,6 @@ static enum err put_record(void *context, struct slice payload)
 /* Under the lock: the voters may change. */
 static enum err build_header(struct quorum *q, struct writer *w, int64_t timestamp_ms)
 {
-    struct arena arena;
-    arena_init(&arena);
     struct snapshot_header_record header;
     wire_init(&wire_snapshot_header_record, &header);
     header.last_contained_log_timestamp = timestamp_ms;
@@ -82,19 +80,11 @@ static enum err build_header(struct quorum *q, struct writer *w, int64_t timesta
     builder_begin(&w->batch, &w->out, &options);
     enum err e = control_append(&w->batch, w->now_ms, CONTROL_SNAPSHOT_HEADER, &header);
     w->offset++;
-    if (q->settings.kraft_dynamic && e == ERR_NONE) {
-        struct kraft_version_record version;
-        wire_init(&wire_kraft_version_record, &version);
-        version.kraft_version = 1;
-        struct voters_record voters;
-        raft_voters_to_record(&q->voters, &arena, &voters);
-        e = control_append(&w->batch, w->now_ms, CONTROL_KRAFT_VERSION, &version);
-        if (e == ERR_NONE)
-            e = control_append(&w->batch, w->now_ms, CONTROL_KRAFT_VOTERS, &voters);
-        w->offset += 2;
+    if (e == ERR_NONE && q->snapshot.kraft_dynamic) {
+        e = quorum_add_voters(&q->voters, &w->batch, w->now_ms);
+        w->offset += QUORUM_VOTERS_RECORDS;
     }
     enum err end = builder_end(&w->batch);
-    arena_fini(&arena);
     return e != ERR_NONE ? e : end;
 }
 
@@ -271,6 +261,7 @@ void quorum_snapshot_maybe(struct quorum *q)
     s->image = meta_image_ref(q->newest);
     s->offset = q->raft.high_watermark;
     s->epoch = q->raft.state.leader_epoch;
+    s->kraft_dynamic = q->settings.kraft_dynamic;
     s->quorum = q;
     s->running = true;
     q->bytes_since = 0;

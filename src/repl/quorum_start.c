@@ -4,9 +4,9 @@
  * The start needs two fsyncs in this folder and one of the folder itself, as a node should be ready
  * within milliseconds:
  *   1. raft elects this node; quorum-state is written and synced
- *   2. up to three appended batches: LeaderChange (with KRaftVersion and Voters when only the
- *      bootstrap snapshot has them), the bootstrap records of a new cluster, the registration of
- *      this node with its unfencing and the elections that follow
+ *   2. up to three appended batches: LeaderChange (with KRaftVersion and Voters when the log does
+ *      not have them, or as this node was before), the bootstrap records of a new cluster, the
+ *      registration of this node with its unfencing and the elections that follow
  *   3. one flush of the log, which also makes the names in its folder durable
  *   4. the image is published. */
 #include "base/ensure.h"
@@ -20,18 +20,6 @@
 
 /* ---- open -------------------------------------------------------------------------------------
  */
-
-static void static_voters(struct quorum *q)
-{
-    int32_t count;
-    const struct config_voter *list = config_quorum_voters(q->config, &count);
-    struct conf_list names = config_list(q->config, BROKER_KEY_CONTROLLER_LISTENER_NAMES);
-    for (int32_t i = 0; i < count; i++) {
-        struct raft_endpoint endpoint = {names.count > 0 ? names.items[0] : SLICE_LIT(""),
-                                         list[i].host, list[i].port};
-        raft_voters_add_static(&q->voters, list[i].id, endpoint);
-    }
-}
 
 static enum err open_log(struct quorum *q, char **ret_text)
 {
@@ -116,14 +104,16 @@ enum err quorum_open(const struct quorum_options *o, struct quorum **ret_quorum,
     list_init(&q->roots);
     list_init(&q->ops);
     raft_voters_init(&q->voters);
+    raft_voters_init(&q->own);
     meta_records_init(&q->bootstrap);
     struct meta_image *empty = meta_image_empty();
     meta_loader_init(&q->loader, empty);
     q->committed = meta_image_ref(empty);
-    static_voters(q);
+    quorum_static_voters(q);
     enum err e = recover(q, o, ret_text);
     raft_init(&q->raft, q->settings.node_id, o->directory_id, &q->voters, &q->recovered_state);
     q->newest = meta_image_ref(q->loader.image);
+    q->kraft_version = q->settings.kraft_dynamic ? 1 : 0;
     meta_image_unref(empty);
     if (e != ERR_NONE) {
         quorum_close(q);
@@ -154,16 +144,8 @@ static enum err add_leader_change(struct quorum *q, int64_t now_ms, struct buf *
     options.leader_epoch = q->raft.state.leader_epoch;
     builder_begin(&b, out, &options);
     enum err e = control_append(&b, now_ms, CONTROL_LEADER_CHANGE, &change);
-    if (e == ERR_NONE && q->settings.kraft_dynamic && !q->voters_in_log) {
-        struct kraft_version_record version;
-        wire_init(&wire_kraft_version_record, &version);
-        version.kraft_version = 1;
-        struct voters_record record;
-        raft_voters_to_record(&q->voters, &arena, &record);
-        e = control_append(&b, now_ms, CONTROL_KRAFT_VERSION, &version);
-        if (e == ERR_NONE)
-            e = control_append(&b, now_ms, CONTROL_KRAFT_VOTERS, &record);
-    }
+    if (e == ERR_NONE && quorum_voters_stale(q))
+        e = quorum_add_voters(&q->own, &b, now_ms);
     enum err end = builder_end(&b);
     arena_fini(&arena);
     return e != ERR_NONE ? e : end;
@@ -215,6 +197,8 @@ static enum err append_start(struct quorum *q, const struct controller_registrat
         e = add_leader_change(q, now_ms, &batch);
     if (e == ERR_NONE)
         e = quorum_append(q, buf_slice(&batch));
+    if (e == ERR_NONE && quorum_voters_stale(q))
+        quorum_voters_written(q);
     if (e == ERR_NONE)
         e = run_step(q, self, true);
     if (e == ERR_NONE)
@@ -266,6 +250,7 @@ enum err quorum_start(struct quorum *q, const struct controller_registration *se
         return ERR_NOT_CONTROLLER;
     }
     lock_take(&q->lock);
+    quorum_set_own(q, self);
     enum err e = quorum_write_state(q);
     if (e == ERR_DISK_FULL && q->make_room && q->make_room(q->make_room_context, true))
         e = quorum_write_state(q);
@@ -350,6 +335,7 @@ void quorum_destroy(struct quorum *q)
     meta_image_unref(q->committed);
     meta_records_fini(&q->bootstrap);
     raft_voters_fini(&q->voters);
+    raft_voters_fini(&q->own);
     lock_fini(&q->lock);
     lock_fini(&q->image_lock);
     config_unref(q->config);

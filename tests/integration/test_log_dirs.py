@@ -501,12 +501,7 @@ def static_voters():
         f.node.stop()
         for path in f.paths:
             remove(path)
-        f.node.properties["controller.quorum.voters"] = f"1@127.0.0.1:{f.node.controller_port}"
-        del f.node.properties["controller.quorum.bootstrap.servers"]
-        result = subprocess.run(
-            f.node.tool("kafka-storage", "format", "-t", CLUSTER_ID, "-c", f.node.config_path()),
-            capture_output=True, text=True)
-        check("formatted for static voters", result.returncode == 0, result)
+        f.node.static_voters()
         f.start()
         f.limit("123456")
         f.node.stop()
@@ -524,11 +519,6 @@ def static_voters():
             {"ResourceType": 4, "ResourceName": "1", "ConfigurationKeys": [LIMIT]}]})
         check("static voters: what was set is there",
               found["Results"][0]["Configs"][0]["Value"] == "123456", found)
-        if f.node.kind == "klamm":  # Apache Kafka does it (docs/COMPATIBILITY.md)
-            refusal = f.t.call("UpdateFeatures", 2, {"timeoutMs": 5000, "FeatureUpdates": [
-                {"Feature": "kraft.version", "MaxVersionLevel": 1, "UpgradeType": 1}]})
-            check("static voters: kraft.version stays", refusal["ErrorCode"] == 95 and
-                  "named in its configuration" in refusal["ErrorMessage"], refusal)
 
 
 PARTS = [moving, producers, cancelling, answers, crashes, offline, twice, folders_of_all_kinds,

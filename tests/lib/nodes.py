@@ -78,12 +78,20 @@ class Node:
     def command(self):
         raise NotImplementedError
 
-    def format(self):
+    def static_voters(self):
+        """Before the first start: the voters stand in the configuration, kraft.version is 0."""
+        self.properties["controller.quorum.voters"] = f"1@127.0.0.1:{self.controller_port}"
+        self.properties.pop("controller.quorum.bootstrap.servers", None)
+        return self
+
+    def format(self, *arguments):
         if os.path.exists(os.path.join(self.data.split(",")[0], "meta.properties")):
             return
+        if "controller.quorum.voters" not in self.properties:
+            arguments = ("--standalone", *arguments)
         result = subprocess.run(
             self.tool("kafka-storage", "format", "-t", CLUSTER_ID, "-c", self.config_path(),
-                      "--standalone"), capture_output=True, text=True)
+                      *arguments), capture_output=True, text=True)
         if result.returncode:
             raise RuntimeError("format failed: " + result.stdout + result.stderr)
 

@@ -26,6 +26,16 @@ static void a_record_and_back(void **state)
     assert_slice_eq(v->endpoints[0].name, "CONTROLLER");
     assert_int_equal(v->endpoints[0].port, 9093);
     assert_true(raft_voters_only(&again, 5, &dir));
+    assert_true(raft_voters_eq(&voters, &again));
+    struct raft_endpoint moved[] = {{SLICE_LIT("CONTROLLER"), SLICE_LIT("h"), 9094},
+                                    {SLICE_LIT("CONTROLLER"), SLICE_LIT("g"), 9093},
+                                    {SLICE_LIT("C"), SLICE_LIT("h"), 9093}};
+    for (int i = 0; i < 3; i++) {
+        raft_voters_set_one(&again, 5, dir, &moved[i], 1);
+        assert_false(raft_voters_eq(&voters, &again));
+    }
+    raft_voters_set_one(&again, 5, (struct uuid){{8}}, &endpoint, 1);
+    assert_false(raft_voters_eq(&voters, &again));
     arena_fini(&arena);
     raft_voters_fini(&voters);
     raft_voters_fini(&again);
