@@ -145,7 +145,7 @@ enum err quorum_check_bootstrap(struct quorum *q, char **ret_text);
 enum err quorum_recover_log(struct quorum *q, char **ret_text);
 
 /* ---- quorum_snapshot.c ---- */
-/* Under the lock, after a commit: starts a snapshot when one is due. */
+/* Under the lock, after a commit or a snapshot: starts a snapshot when one is due. */
 void quorum_snapshot_maybe(struct quorum *q);
 
 #endif

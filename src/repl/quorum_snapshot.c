@@ -242,6 +242,7 @@ static void snapshot_done(struct io_job *job)
         diag(DIAG_REPL, DIAG_WARN, "no snapshot of the metadata at offset %lld in %s: %s",
              (long long)s->offset, q->path, err_text(s->err));
     }
+    quorum_snapshot_maybe(q); /* what came meanwhile may be enough for the next */
     lock_release(&q->lock);
 }
 

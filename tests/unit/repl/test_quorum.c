@@ -374,6 +374,62 @@ static void what_comes_after_the_shutdown_is_refused(void **state)
     stage_fini(&s);
 }
 
+static enum err held_fsync(struct io *io, int fd)
+{
+    if (!first_sync.calls++) {
+        sem_post(&first_sync.entered);
+        sem_wait(&first_sync.go);
+    }
+    return first_sync.sound->fsync(io, fd);
+}
+
+static size_t checkpoints(struct stage *s)
+{
+    char *path = mem_printf("%s/__cluster_metadata-0", s->dir);
+    char **names;
+    size_t count, found = 0;
+    assert_int_equal(io_list_dir(s->io, path, &names, &count), ERR_NONE);
+    for (size_t i = 0; i < count; i++)
+        found += strstr(names[i], ".checkpoint") != NULL;
+    io_free_names(names, count);
+    mem_free(path);
+    return found;
+}
+
+/* What is appended while a snapshot is written may be the last for long: no commit follows that
+ * would make the next one. */
+static void a_snapshot_follows_the_one_that_took_long(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, "controller.quorum.voters=1@127.0.0.1:40911\n"
+                   "metadata.log.max.record.bytes.between.snapshots=2000\n");
+    stage_start(&s);
+    first_sync.sound = s.io->ops;
+    first_sync.calls = 0;
+    sem_init(&first_sync.entered, 0, 0);
+    sem_init(&first_sync.go, 0, 0);
+    struct io_ops ops = *first_sync.sound;
+    ops.fsync = held_fsync;
+    s.io->ops = &ops;
+    char name[16];
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "t-%d", i);
+        create(&s, name);
+        if (i == 30)
+            sem_wait(&first_sync.entered);
+    }
+    sem_post(&first_sync.go);
+    while (!quorum_idle(s.quorum))
+        usleep(1000);
+    assert_int_equal(checkpoints(&s), 2);
+    s.io->ops = first_sync.sound;
+    stage_close(&s);
+    sem_destroy(&first_sync.entered);
+    sem_destroy(&first_sync.go);
+    stage_fini(&s);
+}
+
 static const struct io_ops *sound_ops;
 static struct quorum *asked;
 static atomic_int unlinked;
@@ -503,6 +559,7 @@ int main(void)
         cmocka_unit_test(nothing_is_published_after_the_shutdown),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
         cmocka_unit_test(snapshots_replace_the_log),
+        cmocka_unit_test(a_snapshot_follows_the_one_that_took_long),
         cmocka_unit_test(old_files_go_off_the_lock),
         cmocka_unit_test(the_quorum_describes_itself),
     };
