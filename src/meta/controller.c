@@ -136,10 +136,18 @@ enum err controller_check_assignment(struct controller *c, const int32_t *ids, i
     id_list_sort(sorted);
     const int32_t *list = sorted.ids;
     for (int32_t i = 0; i < count; i++) {
-        if (!meta_image_broker(c->image, list[i])) {
+        const struct meta_broker *broker = meta_image_broker(c->image, list[i]);
+        if (!broker) {
             *ret_text = arena_printf(c->arena,
                                      "The manual partition assignment includes broker %d, but no "
                                      "such broker is registered.",
+                                     list[i]);
+            return ERR_INVALID_REPLICA_ASSIGNMENT;
+        }
+        if (controller_is_cordoned(broker)) {
+            *ret_text = arena_printf(c->arena,
+                                     "The manual partition assignment includes broker %d, but all "
+                                     "its log directories are cordoned.",
                                      list[i]);
             return ERR_INVALID_REPLICA_ASSIGNMENT;
         }
@@ -200,15 +208,16 @@ void controller_add_partition(struct controller *c, const struct uuid *topic_id,
 enum err controller_place(struct controller *c, int32_t first, int32_t count, int32_t replication,
                           int32_t **ret_ids, struct slice *ret_text)
 {
-    int32_t total = (int32_t)meta_image_broker_count(c->image), live = 0;
-    int32_t *brokers = arena_array(c->arena, (size_t)total, sizeof *brokers);
-    for (int pass = 0, at = 0; pass < 2; pass++) {
-        for (int32_t i = 0; i < total; i++) {
-            const struct meta_broker *broker = meta_image_broker_at(c->image, (size_t)i);
-            if (broker->fenced == (pass == 1))
-                brokers[at++] = broker->id;
-            live += pass == 0 && !broker->fenced;
+    size_t registered = meta_image_broker_count(c->image);
+    int32_t total = 0, live = 0;
+    int32_t *brokers = arena_array(c->arena, registered, sizeof *brokers);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < registered; i++) {
+            const struct meta_broker *broker = meta_image_broker_at(c->image, i);
+            if (broker->fenced == (pass == 1) && !controller_is_cordoned(broker))
+                brokers[total++] = broker->id;
         }
+        live = pass == 0 ? total : live;
     }
     if (replication <= 0)
         *ret_text = arena_printf(c->arena,
@@ -216,7 +225,8 @@ enum err controller_place(struct controller *c, int32_t first, int32_t count, in
                                  "must be positive.",
                                  replication);
     else if (live == 0)
-        *ret_text = SLICE_LIT("All brokers are currently fenced.");
+        *ret_text = SLICE_LIT("All brokers are currently fenced, or have all their log directories "
+                              "cordoned.");
     else if (replication > total)
         *ret_text = arena_printf(c->arena,
                                  "The target replication factor of %d cannot be reached "

@@ -77,6 +77,13 @@ void controller_register_self(struct controller *c, const struct controller_regi
 /* The directories that went offline: registration change, leaderless partitions. */
 void controller_dirs_offline(struct controller *c, int32_t broker_id, const struct uuid *dirs,
                              int32_t dir_count);
+/* The directories of a broker that get no new replicas (cordoned.log.dirs, KIP-1066). With all of
+ * its directories among them, none is placed on the broker. No record of what is known already, or
+ * of what the metadata.version cannot say: then they do not differ. */
+void controller_cordon_dirs(struct controller *c, int32_t broker_id, const struct uuid *dirs,
+                            int32_t dir_count);
+bool controller_cordons_differ(const struct meta_image *image, int32_t broker_id,
+                               const struct uuid *dirs, int32_t dir_count);
 /* Controlled shutdown of this node: its partitions lose their leader, it is fenced. */
 void controller_shutdown_self(struct controller *c, int32_t broker_id);
 

@@ -103,9 +103,7 @@ static void register_broker(struct controller *c, const struct controller_regist
     meta_records_add(c->records, &wire_register_broker_record,
                      controller_version(c)->register_broker_version, &r);
     if (controller_version(c)->flags & META_HAS_CORDONED_DIRS) {
-        /* An empty list, as 4.4.0 writes here. The ids of cordoned.log.dirs, which its broker tells
-         * later, are for a controller that places replicas on other nodes; this one's folders know
-         * of them (server/settings.h). */
+        /* An empty list, as 4.4.0 writes here; controller_cordon_dirs follows. */
         struct broker_registration_change_record change;
         wire_init(&wire_broker_registration_change_record, &change);
         change.cordoned_log_dirs_count = 0;
@@ -176,6 +174,40 @@ void controller_dirs_offline(struct controller *c, int32_t broker_id, const stru
     view.removed = broker_id;
     controller_update_leaders(c, PARTITIONS_IN_ISR, broker_id, view, dirs, dir_count);
     add_change(c, &r, broker_id, broker->epoch, 2);
+}
+
+bool controller_is_cordoned(const struct meta_broker *broker)
+{
+    int32_t open = 0;
+    for (int32_t i = 0; i < broker->dir_count; i++)
+        open += !uuid_in(broker->cordoned, broker->cordoned_count, &broker->dirs[i]);
+    return broker->dir_count > 0 && open == 0;
+}
+
+bool controller_cordons_differ(const struct meta_image *image, int32_t broker_id,
+                               const struct uuid *dirs, int32_t dir_count)
+{
+    const struct meta_broker *broker = meta_image_broker(image, broker_id);
+    const struct meta_version *version = meta_version_find(meta_image_metadata_version(image));
+    if (!broker || !version || !(version->flags & META_HAS_CORDONED_DIRS))
+        return false;
+    int32_t known = broker->cordoned_count > 0 ? broker->cordoned_count : 0, same = 0;
+    for (int32_t i = 0; i < dir_count; i++)
+        same += uuid_in(broker->cordoned, known, &dirs[i]);
+    return same != dir_count || known != dir_count;
+}
+
+void controller_cordon_dirs(struct controller *c, int32_t broker_id, const struct uuid *dirs,
+                            int32_t dir_count)
+{
+    if (!controller_cordons_differ(c->image, broker_id, dirs, dir_count))
+        return;
+    struct broker_registration_change_record r;
+    wire_init(&wire_broker_registration_change_record, &r);
+    broker_registration_change_record_cordoned_log_dirs_new(c->arena, &r, dir_count);
+    for (int32_t i = 0; i < dir_count; i++)
+        r.cordoned_log_dirs[i] = dirs[i];
+    add_change(c, &r, broker_id, meta_image_broker(c->image, broker_id)->epoch, 3);
 }
 
 void controller_assign_dirs(struct controller *c, int32_t broker_id,

@@ -27,6 +27,9 @@ void controller_add_configs(struct controller *c, int8_t type, struct slice reso
 /* The directory of a new replica: the broker's only one, else unassigned (it chooses itself). */
 struct uuid controller_default_dir(const struct controller *c, int32_t broker_id);
 
+/* All of its directories are cordoned: it gets no new replicas. */
+bool controller_is_cordoned(const struct meta_broker *broker);
+
 /* Frees c->names, when the image changes or the decision ends. */
 void controller_forget_names(struct controller *c);
 

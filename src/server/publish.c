@@ -407,6 +407,7 @@ void publish_image(struct publisher *publisher, const struct meta_image *old,
 {
     tell_unregistered(publisher, old, new);
     bool config_changed = publish_config(publisher, old, new);
+    publish_cordons(publisher->context, publisher->meta_loop, new);
     /* The first time: what the load of the logs found. */
     if (publisher->is_first || config_changed || transaction_version_changed(old, new))
         publish_coordinators(publisher, new);

@@ -146,6 +146,55 @@ void publish_assign(struct api_context *context, struct loop *loop,
     quorum_submit(context->quorum, &assignment->op);
 }
 
+struct cordon_op {
+    struct quorum_op op;
+    struct arena arena;
+    struct uuid *dirs;
+    int32_t dir_count;
+    int32_t node_id;
+};
+
+static void decide_cordon(struct quorum_op *op, struct controller *controller)
+{
+    struct cordon_op *cordon = LIST_ITEM(op, struct cordon_op, op);
+    controller_cordon_dirs(controller, cordon->node_id, cordon->dirs, cordon->dir_count);
+}
+
+static void cordon_done(struct quorum_op *op)
+{
+    struct cordon_op *cordon = LIST_ITEM(op, struct cordon_op, op);
+    if (op->error)
+        diag(DIAG_SERVER, DIAG_WARN, "cordoned.log.dirs could not be recorded: %s",
+             err_text(op->error));
+    mem_free(cordon->dirs);
+    arena_fini(&cordon->arena);
+    mem_free(cordon);
+}
+
+void publish_cordons(struct api_context *context, struct loop *loop, const struct meta_image *image)
+{
+    int count = log_dirs_count(context->log_dirs);
+    struct uuid *dirs = mem_array((size_t)count, sizeof *dirs);
+    int32_t dir_count = 0;
+    for (int i = 0; i < count; i++) {
+        const struct log_dir *dir = log_dirs_at(context->log_dirs, i);
+        if (log_dir_cordoned(dir) && !uuid_is_zero(log_dir_id(dir)))
+            dirs[dir_count++] = *log_dir_id(dir);
+    }
+    if (!controller_cordons_differ(image, context->node_id, dirs, dir_count)) {
+        mem_free(dirs);
+        return;
+    }
+    struct cordon_op *cordon = mem_zalloc(sizeof *cordon);
+    arena_init(&cordon->arena);
+    cordon->dirs = dirs;
+    cordon->dir_count = dir_count;
+    cordon->node_id = context->node_id;
+    cordon->op = (struct quorum_op){
+        .decide = decide_cordon, .done = cordon_done, .loop = loop, .arena = &cordon->arena};
+    quorum_submit(context->quorum, &cordon->op);
+}
+
 /* ---- strays ---- */
 
 struct log_search {

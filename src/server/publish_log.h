@@ -38,6 +38,10 @@ struct partition *publish_new_partition(struct publish_walk *walk, int32_t index
 void publish_assign(struct api_context *context, struct loop *loop,
                     struct publish_assignments *assignments);
 
+/* Tells the controller which folders are cordoned, if the image does not know it. */
+void publish_cordons(struct api_context *context, struct loop *loop,
+                     const struct meta_image *image);
+
 /* Futures whose partition has no log in a folder that is online take its place: a crash in the
  * midst of a move left them so. Before the partitions are made. */
 void publish_promote_futures(struct api_context *context, const struct meta_image *image);

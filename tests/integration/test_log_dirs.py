@@ -521,8 +521,76 @@ def static_voters():
               found["Results"][0]["Configs"][0]["Value"] == "123456", found)
 
 
+def cordoned():
+    """cordoned.log.dirs: no new replicas there; with all of them, none on the broker."""
+    fenced = ("All brokers are currently fenced, or have all their log directories cordoned.")
+    manual = "includes broker 1, but all its log directories are cordoned."
+
+    def cordon(value):
+        answer = f.t.call("IncrementalAlterConfigs", 1, {"Resources": [
+            {"ResourceType": 4, "ResourceName": "1", "Configs": [
+                {"Name": "cordoned.log.dirs", "ConfigOperation": 1 if value is None else 0,
+                 "Value": value}]}]})["Responses"][0]
+        check(f"cordoned: {len((value or '').split(','))} of them", answer["ErrorCode"] == 0, answer)
+
+    def create(name, validate=False, **how):
+        how = how or {"NumPartitions": 4, "ReplicationFactor": 1}
+        answer = f.t.call("CreateTopics", 7, {"Topics": [{"Name": name, **how}], "timeoutMs": 5000,
+                                              "validateOnly": validate})["Topics"][0]
+        return answer["ErrorCode"], answer["ErrorMessage"] or ""
+
+    def grow(name, count, assignments=None):
+        answer = f.t.call("CreatePartitions", 3, {"Topics": [
+            {"Name": name, "Count": count, "Assignments": assignments}], "TimeoutMs": 5000})
+        return answer["Results"][0]["ErrorCode"], answer["Results"][0]["ErrorMessage"] or ""
+
+    def refusals(when):
+        # A broker of Apache Kafka tells its controller with a heartbeat.
+        f.wait(lambda: create("no", True)[0])
+        found = [create("no"), grow("few", 5)]
+        check(f"{when}: no place", all(code == 38 and fenced in text for code, text in found), found)
+        found = [create("no", NumPartitions=-1, ReplicationFactor=-1, Assignments=[
+            {"PartitionIndex": 0, "BrokerIds": [1]}]), grow("few", 2, [{"BrokerIds": [1]}])]
+        answer = f.t.call("AlterPartitionReassignments", 0, {"TimeoutMs": 5000, "Topics": [
+            {"Name": "few", "Partitions": [{"PartitionIndex": 0, "Replicas": [1]}]}]})
+        moved = answer["Responses"][0]["Partitions"][0]
+        found.append((moved["ErrorCode"], moved["ErrorMessage"] or ""))
+        check(f"{when}: no place by hand", all(c == 39 and manual in x for c, x in found), found)
+        check(f"{when}: what is there is served",
+              f.t.produce("few", kbatch.batch([b"v"]))["ErrorCode"] == 0)
+
+    with Folders(2) as f:
+        a, b = f.paths
+        f.t.create("few")
+        cordon(a)
+        time.sleep(3 if f.node.kind == "apache" else 0)
+        check("one cordoned: all in the other", create("many")[0] == 0 and
+              f.wait(lambda: f.where("many") == [("b", i, False) for i in range(4)]),
+              f.where("many"))
+        cordon(f"{a},{b}")
+        refusals("both")
+        cordon(None)
+        check("free again", f.wait(lambda: create("free")[0] == 0))
+        cordon("*")
+        refusals("star")
+        f.restart(signal.SIGKILL)
+        refusals("after kill -9")
+        cordon(None)
+        f.node.stop()
+        f.node.properties["cordoned.log.dirs"] = f"{b},{a}"
+        f.start()
+        refusals("by the file")
+        f.node.stop()
+        f.node.properties["cordoned.log.dirs"] = b
+        f.start()
+        check("one by the file", f.wait(lambda: create("last")[0] == 0) and
+              f.wait(lambda: f.where("last") == [("a", i, False) for i in range(4)]),
+              f.where("last"))
+
+
 PARTS = [moving, producers, cancelling, answers, crashes, offline, twice, folders_of_all_kinds,
-         misplaced, static_voters]
+         misplaced, static_voters,
+         cordoned]
 
 if __name__ == "__main__":
     for part in PARTS:

@@ -101,15 +101,17 @@ static void cordoned(void **state)
     (void)state;
     struct harness h = harness_start();
     harness_open(&h, "cordoned.log.dirs=*\n");
-    assert_int_equal(harness_create(&h, "t", 1), 0); /* there is no other folder */
+    /* There is no other folder. */
+    assert_int_equal(harness_create(&h, "t", 1), ERR_INVALID_REPLICATION_FACTOR);
     assert_true(describe(&h, NULL)->results[0].is_cordoned);
-    assert_int_equal(move(&h, h.dir, "t", 0), ERR_INVALID_REPLICA_ASSIGNMENT);
     assert_int_equal(cordon(&h, ""), 0);
+    assert_int_equal(harness_create(&h, "t", 1), 0);
     assert_false(describe(&h, NULL)->results[0].is_cordoned);
     assert_int_equal(move(&h, h.dir, "t", 0), 0);
     assert_int_equal(cordon(&h, h.dir), 0);
     assert_true(describe(&h, NULL)->results[0].is_cordoned);
     assert_int_equal(move(&h, h.dir, "t", 0), ERR_INVALID_REPLICA_ASSIGNMENT);
+    assert_int_equal(harness_create(&h, "u", 1), ERR_INVALID_REPLICATION_FACTOR);
     harness_end(&h);
 }
 
