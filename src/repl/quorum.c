@@ -84,7 +84,7 @@ static void post_done(struct quorum_op *op, enum err e)
     loop_post(op->loop, &op->task);
 }
 
-void quorum_post_ops(struct list *ops)
+static void post_ops(struct list *ops)
 {
     struct list *node;
     while ((node = list_pop_front(ops))) {
@@ -242,7 +242,8 @@ struct meta_image *quorum_take_committed(struct quorum *q)
     return image;
 }
 
-void quorum_take_ops(struct quorum *q, struct list *ret_ops)
+/* Those that need wait no longer, in order, with their errors; post_ops ends them, off the lock. */
+static void take_ops(struct quorum *q, struct list *ret_ops)
 {
     while (!list_empty(&q->ops)) {
         struct quorum_op *op = LIST_ITEM(q->ops.next, struct quorum_op, link);
@@ -302,15 +303,13 @@ static void commit(struct quorum *q)
     }
 }
 
+/* The loop alone puts images in place, one after the other. */
 static void publish(struct quorum *q, struct meta_image *next)
 {
-    /* quorum_shutdown, on a worker, may put a newer one in its place meanwhile. */
-    struct meta_image *held = meta_image_ref(next);
     struct meta_image *old = quorum_swap_committed(q, next);
     if (q->subscriber.published)
         q->subscriber.published(q->subscriber.context, old, next);
     meta_image_unref(old);
-    meta_image_unref(held);
 }
 
 /* On the loop: 1. commit, 2. the image is published, 3. operations end, in the order of their
@@ -344,10 +343,10 @@ static void flush_done(struct io_job *job)
     list_init(&ops);
     lock_take(&q->lock);
     q->publishing = false;
-    quorum_take_ops(q, &ops);
+    take_ops(q, &ops);
     bool last = q->closed && !quorum_busy(q);
     lock_release(&q->lock);
-    quorum_post_ops(&ops);
+    post_ops(&ops);
     if (last)
         quorum_destroy(q);
 }
@@ -378,7 +377,7 @@ static enum err decide(struct quorum *q, struct quorum_op *op)
     return e;
 }
 
-void quorum_submit(struct quorum *q, struct quorum_op *op)
+static void submit(struct quorum *q, struct quorum_op *op, bool last)
 {
     op->base = NULL;
     lock_take(&q->lock);
@@ -396,9 +395,27 @@ void quorum_submit(struct quorum *q, struct quorum_op *op)
         list_push_back(&q->ops, &op->link);
         flush_start(q);
     }
+    q->closing = q->closing || last;
     lock_release(&q->lock);
     if (!waits)
         post_done(op, e);
+}
+
+void quorum_submit(struct quorum *q, struct quorum_op *op)
+{
+    submit(q, op, false);
+}
+
+static void decide_shutdown(struct quorum_op *op, struct controller *c)
+{
+    (void)op;
+    controller_shutdown_self(c, c->settings->node_id);
+}
+
+void quorum_shutdown(struct quorum *q, struct quorum_op *op)
+{
+    op->decide = decide_shutdown;
+    submit(q, op, true);
 }
 
 int16_t quorum_kraft_version(struct quorum *q)

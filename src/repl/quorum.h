@@ -108,9 +108,10 @@ void quorum_describe(struct quorum *quorum, const struct describe_quorum_request
                      int16_t version, struct arena *arena,
                      struct describe_quorum_response *response);
 
-/* Controlled shutdown: writes the fencing records, waits until they are committed, refuses what
- * comes after. Blocks; not from the quorum's loop. */
-void quorum_shutdown(struct quorum *quorum);
+/* Controlled shutdown: the fencing records are the last change; what comes after is refused. `op`
+ * ends as any other does, once they are committed or with the reason why not; its decide is set
+ * here. From now on the subscriber is told of no image: it is being taken down. Any thread. */
+void quorum_shutdown(struct quorum *quorum, struct quorum_op *op);
 /* True when no fsync and no snapshot of it is on a worker: ask (from a timer) after quorum_shutdown
  * and before the loop is stopped. */
 bool quorum_idle(struct quorum *quorum);

@@ -91,10 +91,6 @@ enum err quorum_append(struct quorum *q, struct slice batches);
 enum err quorum_append_decision(struct quorum *q, struct controller *c);
 /* The newest root below the high watermark, or NULL; the reference is the caller's. */
 struct meta_image *quorum_take_committed(struct quorum *q);
-/* Operations that need wait no longer, in order, with their errors; quorum_post_ops ends them, off
- * the lock. */
-void quorum_take_ops(struct quorum *q, struct list *ret_ops);
-void quorum_post_ops(struct list *ops);
 /* Takes over the reference on `next`, gives the old one. Not under the lock. */
 struct meta_image *quorum_swap_committed(struct quorum *q, struct meta_image *next);
 

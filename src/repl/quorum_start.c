@@ -1,5 +1,5 @@
-/* The life of the quorum driver: open, the start of an epoch, shutdown, close; see quorum.h. All of
- * it on the start-up thread; the folder belongs to this process by then (store/log_dirs).
+/* The life of the quorum driver: open, the start of an epoch, close; see quorum.h. Open and start
+ * are of the start-up thread; the folder belongs to this process by then (store/log_dirs).
  *
  * The start needs two fsyncs in this folder and one of the folder itself, as a node should be ready
  * within milliseconds:
@@ -270,48 +270,6 @@ enum err quorum_start(struct quorum *q, const struct controller_registration *se
 
 /* ---- the end ----------------------------------------------------------------------------------
  */
-
-/* Appends the records that take this node out of the cluster's metadata. Under the lock. */
-static void append_shutdown(struct quorum *q)
-{
-    struct arena arena;
-    struct meta_records records;
-    struct controller c;
-    arena_init(&arena);
-    meta_records_init(&records);
-    quorum_controller(q, &arena, &records, &c);
-    controller_shutdown_self(&c, q->raft.id);
-    enum err e = quorum_append_decision(q, &c);
-    if (e != ERR_NONE)
-        diag(DIAG_REPL, DIAG_WARN, "the controlled shutdown was not recorded: %s", err_text(e));
-    controller_fini(&c);
-    meta_records_fini(&records);
-    arena_fini(&arena);
-}
-
-/* The subscriber is not told: the partitions that lose their leader are being closed anyway. */
-void quorum_shutdown(struct quorum *q)
-{
-    struct meta_image *next = NULL;
-    struct list ops;
-    list_init(&ops);
-    lock_take(&q->lock);
-    if (q->raft.role == RAFT_LEADER && q->failed == ERR_NONE && !q->closing) {
-        append_shutdown(q);
-        if (flush_all(q) == ERR_NONE) {
-            struct raft_update update;
-            struct raft_event event = {RAFT_FLUSHED, log_end(q->log), q->raft.state.leader_epoch};
-            raft_step(&q->raft, &event, &update);
-        }
-        next = quorum_take_committed(q);
-        quorum_take_ops(q, &ops);
-    }
-    q->closing = true;
-    lock_release(&q->lock);
-    if (next)
-        meta_image_unref(quorum_swap_committed(q, next));
-    quorum_post_ops(&ops);
-}
 
 bool quorum_idle(struct quorum *q)
 {

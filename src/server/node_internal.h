@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "meta/controller.h"
 #include "net/net.h"
+#include "repl/quorum.h"
 #include "server/node.h"
 #include "server/publish.h"
 #include "store/log_dirs.h"
@@ -46,7 +47,7 @@ struct node {
 
     struct log_dirs_load load;
     struct log_dirs_stop dirs_stop;
-    struct io_job shutdown_job;
+    struct quorum_op shutdown_op;
     struct loop_timer drain_timer;
     int64_t load_wait_end_ns, drain_hung_ns;
 };

@@ -1,6 +1,6 @@
 /* The steps down, each started by the end of the one before, all on the metadata loop.
  *
- *  1. controlled shutdown: the fencing records are written (on a worker, it waits for the disk)
+ *  1. controlled shutdown: the fencing records are written and committed
  *  2. listeners and connections close; requests under way lose their connection
  *  3. partitions and coordinators are taken down: everything parked ends
  *  4. what is still under way (a metadata change, an append's flush, the end of a transaction, the
@@ -73,8 +73,24 @@ static int64_t under_way(struct node *node)
            atomic_load(&node->context.duty_count) + net_is_busy(node->net);
 }
 
-/* 4. What does not end is on a worker that a disk holds: it may come back to the node's memory at
- * any time, so nothing goes on without it. The owner is told, once. */
+/* What does not end is on a worker that a disk holds: it may come back to the node's memory at any
+ * time, so nothing goes on without it. The owner is told. */
+static void tell_hung(struct node *node, const char *what)
+{
+    diag(DIAG_SERVER, DIAG_ERROR,
+         "%s: a disk does not answer. The process ends without closing its logs; the next start "
+         "recovers them",
+         what);
+    if (node->options.hung)
+        node->options.hung(node->options.context);
+}
+
+static int64_t hung_ns(const struct node *node)
+{
+    return io_mono_ns(node->options.io) + (int64_t)node->options.hung_after_ms * 1000000;
+}
+
+/* 4. */
 static void drain(struct loop_timer *timer)
 {
     struct node *node = LIST_ITEM(timer, struct node, drain_timer);
@@ -85,11 +101,7 @@ static void drain(struct loop_timer *timer)
     int64_t now_ns = io_mono_ns(node->options.io);
     if (node->drain_hung_ns <= now_ns) {
         node->drain_hung_ns = INT64_MAX;
-        diag(DIAG_SERVER, DIAG_ERROR,
-             "requests under way do not end: a disk does not answer. The process ends without "
-             "closing its logs; the next start recovers them");
-        if (node->options.hung)
-            node->options.hung(node->options.context);
+        tell_hung(node, "requests under way do not end");
     }
     loop_timer_set(node->meta_loop, timer, now_ns + DRAIN_NS);
 }
@@ -99,8 +111,7 @@ static void net_down(struct loop_task *task)
 {
     struct node *node = LIST_ITEM(task, struct node, net_task);
     publish_nothing(&node->publisher);
-    node->drain_hung_ns =
-        io_mono_ns(node->options.io) + (int64_t)node->options.hung_after_ms * 1000000;
+    node->drain_hung_ns = hung_ns(node);
     node->drain_timer.expired = drain;
     drain(&node->drain_timer);
 }
@@ -114,16 +125,25 @@ static void net_stopped(void *context)
 }
 
 /* 2. */
-static void shutdown_done(struct io_job *job)
+static void close_network(struct node *node)
 {
-    struct node *node = LIST_ITEM(job, struct node, shutdown_job);
     net_stop(node->net, net_stopped, node);
 }
 
-static void shutdown_run(struct io_job *job)
+static void shutdown_done(struct quorum_op *op)
 {
-    struct node *node = LIST_ITEM(job, struct node, shutdown_job);
-    quorum_shutdown(node->context.quorum);
+    struct node *node = LIST_ITEM(op, struct node, shutdown_op);
+    loop_timer_cancel(node->meta_loop, &node->drain_timer);
+    if (op->error)
+        diag(DIAG_SERVER, DIAG_WARN, "the controlled shutdown was not recorded: %s",
+             err_text(op->error));
+    close_network(node);
+}
+
+static void shutdown_hangs(struct loop_timer *timer)
+{
+    tell_hung(LIST_ITEM(timer, struct node, drain_timer),
+              "the controlled shutdown cannot be recorded");
 }
 
 /* 1. */
@@ -133,10 +153,12 @@ void node_begin_stop(struct node *node)
         return;
     node->state = NODE_STOPPING;
     if (!node->quorum_started) {
-        shutdown_done(&node->shutdown_job);
+        close_network(node);
         return;
     }
-    node->shutdown_job =
-        (struct io_job){.run = shutdown_run, .done = shutdown_done, .loop = node->meta_loop};
-    io_submit(node->options.io, &node->shutdown_job);
+    node->drain_timer.expired = shutdown_hangs;
+    loop_timer_set(node->meta_loop, &node->drain_timer, hung_ns(node));
+    node->shutdown_op =
+        (struct quorum_op){.done = shutdown_done, .loop = node->meta_loop, .arena = &node->arena};
+    quorum_shutdown(node->context.quorum, &node->shutdown_op);
 }

@@ -2,13 +2,33 @@
 
 #include "api/change.h"
 
+struct shutdown {
+    struct quorum_op op;
+    struct latch done;
+};
+
+static void shutdown_done(struct quorum_op *op)
+{
+    latch_open(&((struct shutdown *)op)->done);
+}
+
+static void shut_down(struct harness *h)
+{
+    struct shutdown shutdown = {.op = {.done = shutdown_done, .loop = h->loop, .arena = &h->arena}};
+    latch_init(&shutdown.done);
+    quorum_shutdown(node_context(h->node)->quorum, &shutdown.op);
+    latch_wait(&shutdown.done);
+    latch_fini(&shutdown.done);
+    assert_int_equal(shutdown.op.error, ERR_NONE);
+}
+
 /* After the shutdown of the metadata log, changes are refused: every item gets the error. */
 static void refused(void **state)
 {
     (void)state;
     HARNESS(h, NULL);
     assert_int_equal(harness_create(&h, "t", 1), 0);
-    quorum_shutdown(node_context(h.node)->quorum);
+    shut_down(&h);
     struct elect_leaders_request elect;
     wire_init(&wire_elect_leaders_request, &elect);
     struct elect_leaders_request_topic_partitions *t =

@@ -149,15 +149,39 @@ static inline void op_done(struct quorum_op *op)
     sem_post(&((struct op *)op)->done);
 }
 
-static inline void submit(struct stage *s, struct op *o, struct arena *arena,
-                          void (*decide)(struct quorum_op *, struct controller *))
+static inline void op_init(struct stage *s, struct op *o, struct arena *arena)
 {
     sem_init(&o->done, 0, 0);
-    o->op.decide = decide;
+    arena_init(arena);
     o->op.done = op_done;
     o->op.loop = s->loop;
     o->op.arena = arena;
+}
+
+static inline void submit(struct stage *s, struct op *o, struct arena *arena,
+                          void (*decide)(struct quorum_op *, struct controller *))
+{
+    op_init(s, o, arena);
+    o->op.decide = decide;
     quorum_submit(s->quorum, &o->op);
+}
+
+/* The error of an operation, once it is done. */
+static inline enum err await(struct op *o)
+{
+    sem_wait(&o->done);
+    sem_destroy(&o->done);
+    arena_fini(o->op.arena);
+    return o->op.error;
+}
+
+static inline enum err shut_down(struct stage *s)
+{
+    struct arena arena;
+    struct op o = {0};
+    op_init(s, &o, &arena);
+    quorum_shutdown(s->quorum, &o.op);
+    return await(&o);
 }
 
 /* Submits one operation and waits for it: its error. */
@@ -165,13 +189,10 @@ static inline enum err run(struct stage *s, const char *name,
                            void (*decide)(struct quorum_op *, struct controller *))
 {
     struct arena arena;
-    arena_init(&arena);
     struct op o = {.name = name};
     submit(s, &o, &arena, decide);
-    sem_wait(&o.done);
-    sem_destroy(&o.done);
-    arena_fini(&arena);
-    return o.op.error ? o.op.error : o.result;
+    enum err e = await(&o);
+    return e ? e : o.result;
 }
 
 static inline void create(struct stage *s, const char *name)

@@ -79,7 +79,7 @@ static void changes_survive_a_stop_and_a_kill(void **state)
     stage_start(&s);
     create(&s, "t");
     s.self.previous_epoch = quorum_broker_epoch(s.quorum);
-    quorum_shutdown(s.quorum);
+    assert_int_equal(shut_down(&s), ERR_NONE);
     stage_close(&s);
 
     stage_start(&s);
@@ -115,18 +115,15 @@ static void many_operations_commit_in_order(void **state)
     stage_init(&s, static_voters);
     stage_start(&s);
     for (int i = 0; i < COUNT; i++) {
-        arena_init(&arenas[i]);
         snprintf(names[i], sizeof names[i], "t-%d", i / 2);
         ops[i].name = names[i];
         submit(&s, &ops[i], &arenas[i], i % 2 ? decide_nothing : decide_topic);
     }
     int64_t last = 0;
     for (int i = 0; i < COUNT; i++) {
-        sem_wait(&ops[i].done);
-        assert_int_equal(ops[i].op.error, ERR_NONE);
+        assert_int_equal(await(&ops[i]), ERR_NONE);
         assert_true(ops[i].op.offset_next >= last);
         last = ops[i].op.offset_next;
-        arena_fini(&arenas[i]);
     }
     struct meta_image *image = quorum_image(s.quorum);
     assert_int_equal(meta_image_topic_count(image), COUNT / 2);
@@ -275,87 +272,103 @@ static void nothing_ends_before_a_commit_is_published(void **state)
     stage_fini(&l.s);
 }
 
-/* The shutdown's own image takes the place of the one that is being published. */
-static void published_into_a_shutdown(void *context, const struct meta_image *old,
-                                      const struct meta_image *new)
-{
-    struct stage *s = context;
-    published(s, old, new);
-    if (!meta_image_topic(new, SLICE_LIT("t")))
-        return;
-    quorum_shutdown(s->quorum);
-    assert_non_null(meta_image_topic(new, SLICE_LIT("t")));
-    assert_false(meta_image_broker(new, 1)->fenced);
-    struct meta_image *image = quorum_image(s->quorum);
-    assert_true(meta_image_broker(image, 1)->fenced);
-    meta_image_unref(image);
-}
-
-static void an_image_lives_while_it_is_published(void **state)
-{
-    (void)state;
-    struct stage s;
-    stage_init(&s, static_voters);
-    s.subscriber = (struct quorum_subscriber){published_into_a_shutdown, &s};
-    stage_start(&s);
-    create(&s, "t");
-    assert_int_equal(s.topics_published, 1);
-    stage_close(&s);
-    stage_fini(&s);
-}
-
 static struct {
     const struct io_ops *sound;
     _Atomic int calls;
     sem_t entered, go;
+    enum err first, later; /* ERR_NONE: the real sync */
 } first_sync;
 
-static enum err held_then_full(struct io *io, int fd)
+static enum err sync_held(struct io *io, int fd)
 {
-    if (first_sync.calls++)
-        return ERR_DISK_FULL;
-    sem_post(&first_sync.entered);
-    sem_wait(&first_sync.go);
-    return first_sync.sound->fdatasync(io, fd);
+    bool is_first = first_sync.calls++ == 0;
+    if (is_first) {
+        sem_post(&first_sync.entered);
+        sem_wait(&first_sync.go);
+    }
+    enum err e = is_first ? first_sync.first : first_sync.later;
+    return e ? e : first_sync.sound->fdatasync(io, fd);
 }
 
-/* A commit that comes after a shutdown whose own flush found a full disk: its operation ends, but
- * who was told of images takes everything down by then. */
+/* A change, and while it is being synced the shutdown; then the first sync ends, and others. */
+static void shut_down_beside_a_sync(struct stage *s, enum err first, enum err later,
+                                    enum err *ret_change, enum err *ret_shutdown)
+{
+    struct op change = {.name = "t"}, shutdown = {0};
+    struct arena arenas[2];
+    first_sync.sound = s->io->ops;
+    first_sync.calls = 0;
+    first_sync.first = first;
+    first_sync.later = later;
+    sem_init(&first_sync.entered, 0, 0);
+    sem_init(&first_sync.go, 0, 0);
+    struct io_ops ops = *first_sync.sound;
+    ops.fdatasync = sync_held;
+    s->io->ops = &ops;
+    submit(s, &change, &arenas[0], decide_topic);
+    sem_wait(&first_sync.entered);
+    op_init(s, &shutdown, &arenas[1]);
+    quorum_shutdown(s->quorum, &shutdown.op);
+    sem_post(&first_sync.go);
+    *ret_change = await(&change);
+    *ret_shutdown = await(&shutdown);
+    while (!quorum_idle(s->quorum))
+        usleep(1000);
+    s->io->ops = first_sync.sound;
+    sem_destroy(&first_sync.entered);
+    sem_destroy(&first_sync.go);
+}
+
+/* What was appended before the shutdown ends, too, but who was told of images takes everything down
+ * by then. */
 static void nothing_is_published_after_the_shutdown(void **state)
 {
     (void)state;
     struct stage s;
+    enum err change, shutdown;
     stage_init(&s, static_voters);
     stage_start(&s);
-    first_sync.sound = s.io->ops;
-    first_sync.calls = 0;
-    sem_init(&first_sync.entered, 0, 0);
-    sem_init(&first_sync.go, 0, 0);
-    struct io_ops ops = *first_sync.sound;
-    ops.fdatasync = held_then_full;
-    s.io->ops = &ops;
-    struct arena arena;
-    arena_init(&arena);
-    struct op o = {.name = "t"};
-    submit(&s, &o, &arena, decide_topic);
-    sem_wait(&first_sync.entered);
-    quorum_shutdown(s.quorum);
     int published_before = s.published;
-    sem_post(&first_sync.go);
-    sem_wait(&o.done);
-    while (!quorum_idle(s.quorum))
-        usleep(1000);
-    assert_int_equal(o.op.error, ERR_NONE);
+    shut_down_beside_a_sync(&s, ERR_NONE, ERR_NONE, &change, &shutdown);
+    assert_int_equal(change, ERR_NONE);
+    assert_int_equal(shutdown, ERR_NONE);
     assert_int_equal(s.published, published_before);
     struct meta_image *image = quorum_image(s.quorum);
     assert_non_null(meta_image_topic(image, SLICE_LIT("t")));
+    assert_true(meta_image_broker(image, 1)->fenced);
     meta_image_unref(image);
-    s.io->ops = first_sync.sound;
     stage_close(&s);
-    sem_destroy(&o.done);
-    sem_destroy(&first_sync.entered);
-    sem_destroy(&first_sync.go);
-    arena_fini(&arena);
+    stage_fini(&s);
+}
+
+/* The shutdown's sync is not one beside it, which finds nothing wrong any more: the system tells of
+ * what was lost once. */
+static void a_sync_that_fails_beside_a_shutdown_is_told(void **state)
+{
+    (void)state;
+    struct stage s;
+    enum err change, shutdown;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    shut_down_beside_a_sync(&s, ERR_IO, ERR_NONE, &change, &shutdown);
+    assert_int_equal(change, ERR_KAFKA_STORAGE_ERROR);
+    assert_int_equal(shutdown, ERR_KAFKA_STORAGE_ERROR);
+    assert_int_equal(s.failures, 1);
+    stage_close(&s);
+    stage_fini(&s);
+}
+
+static void a_shutdown_that_cannot_be_synced_ends(void **state)
+{
+    (void)state;
+    struct stage s;
+    enum err change, shutdown;
+    stage_init(&s, static_voters);
+    stage_start(&s);
+    shut_down_beside_a_sync(&s, ERR_NONE, ERR_DISK_FULL, &change, &shutdown);
+    assert_int_equal(change, ERR_NONE);
+    assert_int_equal(shutdown, ERR_DISK_FULL);
+    stage_close(&s);
     stage_fini(&s);
 }
 
@@ -365,8 +378,9 @@ static void what_comes_after_the_shutdown_is_refused(void **state)
     struct stage s;
     stage_init(&s, static_voters);
     stage_start(&s);
-    quorum_shutdown(s.quorum);
+    assert_int_equal(shut_down(&s), ERR_NONE);
     assert_int_equal(run(&s, "late", decide_topic), ERR_NOT_CONTROLLER);
+    assert_int_equal(shut_down(&s), ERR_NOT_CONTROLLER);
     struct meta_image *image = quorum_image(s.quorum);
     assert_true(meta_image_broker(image, 1)->fenced);
     meta_image_unref(image);
@@ -555,8 +569,9 @@ int main(void)
         cmocka_unit_test(a_change_too_large_costs_nothing_else),
         cmocka_unit_test(a_record_that_kafka_could_not_read_is_refused),
         cmocka_unit_test(nothing_ends_before_a_commit_is_published),
-        cmocka_unit_test(an_image_lives_while_it_is_published),
         cmocka_unit_test(nothing_is_published_after_the_shutdown),
+        cmocka_unit_test(a_sync_that_fails_beside_a_shutdown_is_told),
+        cmocka_unit_test(a_shutdown_that_cannot_be_synced_ends),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
         cmocka_unit_test(snapshots_replace_the_log),
         cmocka_unit_test(a_snapshot_follows_the_one_that_took_long),

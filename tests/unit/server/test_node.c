@@ -129,6 +129,44 @@ static void a_failed_metadata_sync_ends_the_node(void **state)
 }
 
 static struct {
+    _Atomic bool on;
+    struct latch go;
+} hung_sync;
+
+static enum err fdatasync_hung(struct io *io, int fd)
+{
+    if (hung_sync.on)
+        latch_wait(&hung_sync.go);
+    return sound->fdatasync(io, fd);
+}
+
+/* The first step down is a change of the metadata: a disk that does not answer is told of there,
+ * too, and what others ask meanwhile is answered. */
+static void a_hung_metadata_disk_is_told_of(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    sound = h.io->ops;
+    struct io_ops ops = *sound;
+    ops.fdatasync = fdatasync_hung;
+    h.io->ops = &ops;
+    h.hung_after_ms = 20;
+    diag_set_level(DIAG_ROOT, DIAG_FATAL);
+    harness_open(&h, NULL);
+    latch_init(&hung_sync.go);
+    hung_sync.on = true;
+    node_stop(h.node);
+    for (int i = 0; i < 5000 && !h.hung_count; i++)
+        usleep(1000);
+    assert_int_equal(h.hung_count, 1);
+    assert_int_equal(harness_create(&h, "t", 1), ERR_NOT_CONTROLLER);
+    hung_sync.on = false;
+    latch_open(&hung_sync.go);
+    harness_end(&h);
+    latch_fini(&hung_sync.go);
+}
+
+static struct {
     const char *path; /* its loading waits for `go`; who starts the node looks at it before */
     pthread_t starter;
     struct latch go;
@@ -338,6 +376,7 @@ int main(void)
         cmocka_unit_test(refused_at_once),
         cmocka_unit_test(parked_requests_end_with_the_node),
         cmocka_unit_test(a_failed_metadata_sync_ends_the_node),
+        cmocka_unit_test(a_hung_metadata_disk_is_told_of),
         cmocka_unit_test(nobody_connects_before_it_is_ready),
         cmocka_unit_test(a_listener_that_cannot_listen_ends_the_node),
         cmocka_unit_test(a_read_ahead_is_awaited),
