@@ -156,6 +156,14 @@ void partition_restore_watermark(struct partition *partition, int64_t offset)
     lock_release(&partition->lock);
 }
 
+bool partition_has_log(struct partition *partition)
+{
+    lock_take(&partition->lock);
+    bool has_log = partition->log != NULL;
+    lock_release(&partition->lock);
+    return has_log;
+}
+
 struct log *partition_take_log(struct partition *partition, enum err error)
 {
     struct list woken;

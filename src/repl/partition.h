@@ -77,6 +77,9 @@ struct topic_config partition_config(struct partition *partition);
 /* The high watermark found in the checkpoint; before the partition serves. */
 void partition_restore_watermark(struct partition *partition, int64_t offset);
 
+/* False: offline. A move to another folder, on a worker, puts one log in the place of another. */
+bool partition_has_log(struct partition *partition);
+
 /* Detaches the log and returns it (NULL when it had none); requests get `error` from now on and
  * every wait ends. */
 struct log *partition_take_log(struct partition *partition, enum err error);

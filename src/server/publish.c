@@ -237,7 +237,7 @@ static void publish_partition(struct publisher *publisher, struct publish_walk *
             drop_partition(publisher, walk->topic, index);
         return;
     }
-    if (partition && !partition->log && walk->retrying) {
+    if (partition && walk->retrying && !partition_has_log(partition)) {
         atomic_store(&partition->gone, true); /* whoever kept it looks it up again */
         partition_unref(partition_table_remove(context->partitions, partition->topic, index));
         partition_unref(partition);
@@ -252,7 +252,7 @@ static void publish_partition(struct publisher *publisher, struct publish_walk *
     }
     struct partition_state state = {
         .leader_id = meta->leader,
-        .leading = meta->leader == context->node_id && partition->log,
+        .leading = meta->leader == context->node_id && partition_has_log(partition),
         .leader_epoch = meta->leader_epoch,
         .partition_epoch = meta->partition_epoch,
         .isr_count = meta->isr_count,
@@ -327,7 +327,7 @@ static bool misses_log(struct publisher *publisher, const struct meta_topic *top
     for (int32_t i = 0; i < topic->partition_count && !misses; i++) {
         struct partition *partition =
             partition_table_get_id(publisher->context->partitions, &topic->id, i);
-        misses = partition && !partition->log;
+        misses = partition && !partition_has_log(partition);
         partition_unref(partition);
     }
     return misses;

@@ -308,7 +308,7 @@ void publish_resume_futures(struct api_context *context)
             continue;
         struct partition *partition =
             partition_table_get_id(context->partitions, &id, log_partition(search.logs[i]));
-        if (partition && partition->log)
+        if (partition && partition_has_log(partition))
             replica_moves_resume(context->moves, partition, search.logs[i]);
         partition_unref(partition);
     }

@@ -44,7 +44,9 @@ static void start(struct fixture *f)
 
 static void end(struct fixture *f)
 {
+    assert_true(partition_has_log(f->partition));
     struct log *log = partition_take_log(f->partition, ERR_UNKNOWN_TOPIC_OR_PARTITION);
+    assert_false(partition_has_log(f->partition));
     partition_unref(f->partition);
     assert_int_equal(log_close(log, false), ERR_NONE);
     log_free(log);
