@@ -1,8 +1,9 @@
 /* Listening sockets. All accept on loop 0; the connection is made there and opens on its own loop.
  *
  * Accepting pauses (its watch stays, silent) when max.connections is reached, until a connection
- * closes or the limit changes, and when descriptors run out, until a connection closes or a short
- * time passed. Clients wait in the backlog meanwhile. */
+ * closes or the limit changes, and when descriptors run out or the system refuses one after the
+ * other, until a connection closes or a short time passed. Clients wait in the backlog meanwhile.
+ */
 #include "net/listener.h"
 
 #include "base/ensure.h"
@@ -21,7 +22,7 @@ struct listener {
     struct loop_watch watch;
     struct loop_task start_task;
     struct loop_timer pause_timer;
-    int64_t told_ns; /* when it was last told that descriptors are short; 0: never */
+    int64_t told_ns; /* when it was last told why nobody is accepted; 0: never */
     bool started;
 };
 
@@ -38,21 +39,19 @@ static void set_watch(struct listener *listener, unsigned events)
              err_name(e));
 }
 
-static void pause_files(struct listener *listener)
+static void pause_awhile(struct listener *listener, const char *why)
 {
     struct net *net = listener->net;
     int64_t now_ns = io_mono_ns(net->io);
     if (!listener->told_ns || now_ns - listener->told_ns > TELL_NS) {
-        diag(DIAG_NET, DIAG_WARN,
-             "listener %s: no file descriptors left; connections wait until there are",
-             listener->info.name);
+        diag(DIAG_NET, DIAG_WARN, "listener %s: %s; connections wait meanwhile",
+             listener->info.name, why);
         listener->told_ns = now_ns;
     }
-    count(&net->pauses_files, 1);
     atomic_store(&net->accept_paused, true);
     set_watch(listener, 0);
     loop_timer_set(net->loops[0].loop, &listener->pause_timer,
-                   io_mono_ns(net->io) + PAUSE_MS * INT64_C(1000000));
+                   now_ns + PAUSE_MS * INT64_C(1000000));
 }
 
 /* Pauses unless room came up meanwhile. */
@@ -93,6 +92,7 @@ static void accept_ready(struct loop_watch *watch, unsigned events)
     (void)events;
     struct listener *listener = LIST_ITEM(watch, struct listener, watch);
     struct net *net = listener->net;
+    int refused = 0;
     for (int i = 0; i < ACCEPT_BATCH_MAX; i++) {
         if (!net_has_room(net) && pause_full(listener))
             return;
@@ -102,12 +102,16 @@ static void accept_ready(struct loop_watch *watch, unsigned events)
         if (e == ERR_AGAIN)
             return;
         if (e == ERR_TOO_MANY_FILES || e == ERR_NO_MEMORY) {
-            pause_files(listener);
+            count(&net->pauses_files, 1);
+            pause_awhile(listener, "no file descriptors left");
             return;
         }
         if (e)
-            continue; /* the trouble of one client that is gone */
-        take_connection(listener, fd, &local, &peer);
+            refused++; /* the trouble of one client that is gone, but not of so many */
+        else
+            take_connection(listener, fd, &local, &peer);
+        if (refused == ACCEPT_BATCH_MAX)
+            pause_awhile(listener, io_error_text(net->io, e));
     }
 }
 

@@ -1,5 +1,7 @@
 #include "net_fixture.h"
 
+#include "os/io_ops.h"
+
 #include <errno.h>
 #include <sys/resource.h>
 
@@ -100,6 +102,49 @@ static void survives_without_descriptors(void **state)
     net_end(f);
 }
 
+static struct {
+    const struct io_ops *sound;
+    struct io_ops ops;
+    _Atomic bool refuses;
+    _Atomic int calls;
+} accepting;
+
+static enum err accept_or_not(struct io *io, int listen_fd, int *ret_fd,
+                              struct io_address *ret_local, struct io_address *ret_peer)
+{
+    accepting.calls++;
+    return accepting.refuses ? ERR_IO
+                             : accepting.sound->accept(io, listen_fd, ret_fd, ret_local, ret_peer);
+}
+
+static void refuse_to_accept(struct io *io)
+{
+    accepting.sound = io->ops;
+    accepting.ops = *io->ops;
+    accepting.ops.accept = accept_or_not;
+    accepting.refuses = true;
+    io->ops = &accepting.ops;
+}
+
+/* A system that lets nobody in, though somebody waits, is asked again after a while. */
+static void a_listener_that_fails_does_not_spin(void **state)
+{
+    (void)state;
+    net_io_made = refuse_to_accept;
+    struct net_fixture *f = net_start(NULL);
+    net_io_made = NULL;
+    int fd = client_open(f);
+    for (int i = 0; i < 5000 && !diag_has(f, "connections wait meanwhile"); i++)
+        usleep(1000);
+    assert_true(diag_has(f, "connections wait meanwhile"));
+    assert_true(accepting.calls < 1000);
+    accepting.refuses = false;
+    put_frame(fd, 'e', 3);
+    expect_echo(fd, 'e', 3);
+    close(fd);
+    net_end(f);
+}
+
 static int client_connect(uint16_t port)
 {
     struct sockaddr_in a = {
@@ -135,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(accepting_pauses_at_the_limit),
                                        cmocka_unit_test(too_many_of_one_address_are_closed),
                                        cmocka_unit_test(survives_without_descriptors),
+                                       cmocka_unit_test(a_listener_that_fails_does_not_spin),
                                        cmocka_unit_test(ports)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
