@@ -30,7 +30,7 @@ struct conf_pairs {
 };
 
 /* Builds a configuration from a properties file's content (any key may be unknown or misspelled;
- * see config_note_at). Runs Kafka's checks at start: types and ranges, node.id, process.roles,
+ * see config_note_next). Runs Kafka's checks at start: types and ranges, node.id, process.roles,
  * quorum, listeners and what hangs together. On ERR_INVALID_CONFIG *ret_message (mem_alloc,
  * mem_free it) has one sentence: key, value, what is allowed and what to write instead. */
 enum err config_new(const struct properties *properties, struct config **ret_config,
@@ -100,11 +100,10 @@ enum config_note {
     CONFIG_NOTE_IDLE, /* accepted without effect; or without effect yet, but from the file that
                          everybody starts with */
 };
-/* The index-th key of the file with that note; null behind the last. */
-struct slice config_note_at(const struct config *config, enum config_note note, size_t index);
-/* Keys of the file whose value holds "${PROVIDER:...}". Nothing fills that in here; as in Kafka
+/* The next key of the file with that note, from *at on (0 at first); null behind the last. */
+struct slice config_note_next(const struct config *config, enum config_note note, int32_t *at);
+/* Likewise those whose value holds "${PROVIDER:...}". Nothing fills that in here; as in Kafka
  * without config.providers it is taken as it stands. */
-size_t config_reference_count(const struct config *config);
-struct slice config_reference_at(const struct config *config, size_t index);
+struct slice config_reference_next(const struct config *config, int32_t *at);
 
 #endif

@@ -75,11 +75,13 @@ static enum config_note note_of(const struct config *config, const struct conf_p
     return is_in_everybodys_file(id) ? CONFIG_NOTE_IDLE : CONFIG_NOTE_LATER;
 }
 
-struct slice config_note_at(const struct config *config, enum config_note note, size_t index)
+struct slice config_note_next(const struct config *config, enum config_note note, int32_t *at)
 {
     struct conf_pairs pairs = config->layers[CONFIG_LAYER_STATIC];
-    for (int32_t i = 0; i < pairs.count; i++)
-        if (note_of(config, &pairs.items[i]) == note && index-- == 0)
-            return pairs.items[i].name;
+    while (*at < pairs.count) {
+        const struct conf_pair *pair = &pairs.items[(*at)++];
+        if (note_of(config, pair) == note)
+            return pair->name;
+    }
     return SLICE_NULL;
 }

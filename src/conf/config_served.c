@@ -1,6 +1,6 @@
 /* What a configuration may ask for that Klamm does not serve yet.
  *
- * Most keys of later steps only lose their effect and are named at start (config_note_at). These
+ * Most keys of later steps only lose their effect and are named at start (config_note_next). These
  * here would make a node less safe than its operator believes, or part of a cluster that it cannot
  * join: the server refuses to start. A value that nobody meant is refused for every use. The list
  * shrinks as steps are done. Pure. */
@@ -45,29 +45,15 @@ static struct slice reference_in(struct slice value, struct slice wanted, bool a
     return SLICE_NULL;
 }
 
-static struct slice reference_at(const struct config *config, size_t index, size_t *ret_count)
+struct slice config_reference_next(const struct config *config, int32_t *at)
 {
     struct conf_pairs pairs = config->layers[CONFIG_LAYER_STATIC];
-    size_t count = 0;
-    for (int32_t i = 0; i < pairs.count; i++)
-        if (!slice_is_null(reference_in(pairs.items[i].value, SLICE_NULL, true)) &&
-            count++ == index)
-            return pairs.items[i].name;
-    *ret_count = count;
+    while (*at < pairs.count) {
+        const struct conf_pair *pair = &pairs.items[(*at)++];
+        if (!slice_is_null(reference_in(pair->value, SLICE_NULL, true)))
+            return pair->name;
+    }
     return SLICE_NULL;
-}
-
-size_t config_reference_count(const struct config *config)
-{
-    size_t count = 0;
-    reference_at(config, SIZE_MAX, &count);
-    return count;
-}
-
-struct slice config_reference_at(const struct config *config, size_t index)
-{
-    size_t count;
-    return reference_at(config, index, &count);
 }
 
 /* A path or a password that is a reference would be taken literally: a folder named "${env:DIR}".

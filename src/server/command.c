@@ -239,8 +239,9 @@ static void tell_notes(const struct config *config, bool own_file)
     buf_init(&line);
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         struct slice key;
+        int32_t at = 0;
         buf_clear(&line);
-        for (size_t at = 0; (key = config_note_at(config, notes[i].note, at)).data; at++)
+        while ((key = config_note_next(config, notes[i].note, &at)).data)
             if (!own_file || !first_start_wrote(key))
                 buf_printf(&line, "%s%.*s", line.size ? ", " : "", SLICE_FMT(key));
         if (line.size)
@@ -257,8 +258,10 @@ static void tell_keys(const struct config *config, bool own_file)
     buf_init(&line);
     if (config_list(config, BROKER_KEY_CONFIG_PROVIDERS).count > 0)
         diag(DIAG_SERVER, DIAG_WARN, "config.providers has no effect: Klamm loads no Java classes");
-    for (size_t i = 0; i < config_reference_count(config); i++)
-        buf_printf(&line, "%s%.*s", i ? ", " : "", SLICE_FMT(config_reference_at(config, i)));
+    struct slice key;
+    int32_t at = 0;
+    while ((key = config_reference_next(config, &at)).data)
+        buf_printf(&line, "%s%.*s", line.size ? ", " : "", SLICE_FMT(key));
     if (line.size)
         diag(DIAG_SERVER, DIAG_WARN,
              "these values hold ${...}, which nothing fills in; they are taken as they stand: %.*s",

@@ -76,7 +76,8 @@ static void test_own_key(void **state)
     (void)state;
     struct config *config = config_of(NODE "klamm.advertise.as.reached= TRUE\n");
     assert_true(config_advertise_as_reached(config));
-    assert_true(slice_is_null(config_note_at(config, CONFIG_NOTE_UNKNOWN, 0)));
+    int32_t at = 0;
+    assert_true(slice_is_null(config_note_next(config, CONFIG_NOTE_UNKNOWN, &at)));
     config_unref(config);
     assert_refused(NODE "klamm.advertise.as.reached=yes\n", "klamm.advertise.as.reached",
                    "true or false");

@@ -7,9 +7,10 @@ static void assert_notes(const struct config *config, enum config_note note, con
 {
     char text[1024] = "";
     size_t size = 0;
+    int32_t at = 0;
     struct slice key;
-    for (size_t i = 0; (key = config_note_at(config, note, i)).data; i++)
-        size += (size_t)snprintf(text + size, sizeof text - size, "%s%.*s", i ? " " : "",
+    while ((key = config_note_next(config, note, &at)).data)
+        size += (size_t)snprintf(text + size, sizeof text - size, "%s%.*s", size ? " " : "",
                                  SLICE_FMT(key));
     assert_string_equal(text, expected);
 }
