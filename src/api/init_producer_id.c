@@ -77,25 +77,31 @@ static void fetched(struct producer_id_call *call)
         ask_coordinator(id_request, call->producer_id);
 }
 
+static void init_transactional(struct id_request *id_request)
+{
+    struct request *request = id_request->request;
+    struct coord_config config = coordinators_config(request->context->transactions);
+    enum err err = coord_txn_init_check(&config, request->body);
+    if (err) {
+        refuse(id_request, err);
+        return;
+    }
+    id_request->reply = (struct coord_reply){
+        .arena = &request->arena, .response = id_request->response, .done = decided};
+    list_init(&id_request->reply.link);
+    ask_coordinator(id_request, -1);
+}
+
 static void init_producer_id(struct request *request)
 {
     const struct init_producer_id_request *body = request->body;
     struct id_request *id_request = arena_alloc(&request->arena, sizeof *id_request);
-    struct coord_config config = coordinators_config(request->context->transactions);
-    enum err err = ERR_NONE;
     id_request->request = request;
     id_request->response = request_response(request);
-    if (body->transactional_id.data)
-        err = coord_txn_init_check(&config, body);
-    else if ((body->producer_id == -1) != (body->producer_epoch == -1))
-        err = ERR_INVALID_REQUEST; /* KIP-360: both or none */
-    if (err) {
-        refuse(id_request, err);
-    } else if (body->transactional_id.data) {
-        id_request->reply = (struct coord_reply){
-            .arena = &request->arena, .response = id_request->response, .done = decided};
-        list_init(&id_request->reply.link);
-        ask_coordinator(id_request, -1);
+    if (body->transactional_id.data) {
+        init_transactional(id_request);
+    } else if ((body->producer_id == -1) != (body->producer_epoch == -1)) {
+        refuse(id_request, ERR_INVALID_REQUEST); /* KIP-360: both or none */
     } else {
         id_request->call.done = fresh_id;
         producer_ids_next(request->context->producer_ids, &id_request->call);
