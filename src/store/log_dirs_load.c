@@ -196,10 +196,10 @@ static void finish(struct loader *loader)
         checkpoint_fini(&dir->log_starts);
         checkpoint_fini(&dir->cleaned);
     }
-    if (loader->out_of_files)
-        load->err = ERR_TOO_MANY_FILES;
-    else if (loader->twice)
+    if (loader->twice) /* first, as it has a text */
         load->err = ERR_EXISTS;
+    else if (loader->out_of_files)
+        load->err = ERR_TOO_MANY_FILES;
     else if (loader->refused)
         load->err = loader->refused;
     load->text = loader->text;
