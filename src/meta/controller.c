@@ -82,12 +82,8 @@ const struct meta_version *controller_version(const struct controller *c)
 
 const struct config *controller_config(struct controller *c)
 {
-    if (!c->effective) {
-        struct slice id = arena_printf(c->arena, "%d", c->settings->node_id);
-        c->effective = config_with_dynamic(
-            c->settings->config, meta_image_overrides(c->image, META_RESOURCE_BROKER, id),
-            meta_image_overrides(c->image, META_RESOURCE_BROKER, SLICE_LIT("")));
-    }
+    if (!c->effective)
+        c->effective = meta_image_node_config(c->image, c->settings->config);
     return c->effective;
 }
 

@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "meta/image_data.h"
 
+#include <stdio.h>
+
 /* ---- objects ----------------------------------------------------------------------------------
  */
 
@@ -345,6 +347,15 @@ struct conf_pairs meta_image_overrides(const struct meta_image *image, int8_t ty
     if (!config)
         return (struct conf_pairs){NULL, 0};
     return (struct conf_pairs){config->entries, config->entry_count};
+}
+
+struct config *meta_image_node_config(const struct meta_image *image, const struct config *config)
+{
+    char id[16];
+    size_t size = (size_t)snprintf(id, sizeof id, "%d", config_node_id(config));
+    return config_with_dynamic(
+        config, meta_image_overrides(image, META_RESOURCE_BROKER, slice_of(id, size)),
+        meta_image_overrides(image, META_RESOURCE_BROKER, SLICE_LIT("")));
 }
 
 size_t meta_image_config_count(const struct meta_image *image)

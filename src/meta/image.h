@@ -191,6 +191,9 @@ const struct meta_config *meta_image_config(const struct meta_image *image, int8
 /* Its settings as conf wants them; none when it has none. */
 struct conf_pairs meta_image_overrides(const struct meta_image *image, int8_t type,
                                        struct slice resource);
+/* The configuration of a node, by its node.id, with the dynamic settings of the image over what its
+ * file says (`config`). Makes a whole one; config_unref it. */
+struct config *meta_image_node_config(const struct meta_image *image, const struct config *config);
 size_t meta_image_config_count(const struct meta_image *image);
 const struct meta_config *meta_image_config_at(const struct meta_image *image, size_t index);
 /* Resources whose dynamic settings differ, like meta_image_topics_diff. */

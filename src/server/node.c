@@ -60,6 +60,8 @@ void node_free(struct node *node)
             loop_stop(node->loops[i]);
     }
     free_services(node);
+    meta_image_unref(node->load_image);
+    config_unref(node->load_config);
     config_unref(node->context.config);
     config_unref(node->static_config);
     mem_free(node->loops);

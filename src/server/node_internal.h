@@ -46,6 +46,8 @@ struct node {
     atomic_bool stop_posted;
 
     struct log_dirs_load load;
+    struct meta_image *load_image; /* what logs are loaded by, ... */
+    struct config *load_config;    /* ... while they are */
     struct log_dirs_stop dirs_stop;
     struct quorum_op shutdown_op;
     struct loop_timer drain_timer;

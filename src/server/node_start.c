@@ -406,16 +406,12 @@ enum err node_build(struct node *node, char **ret_text)
 
 /* ---- 4. logs ---- */
 
+/* On workers. */
 static void load_config(void *data, struct slice topic, struct log_config *ret_config)
 {
     struct node *node = data;
-    struct meta_image *image = quorum_image_newest(node->context.quorum);
     struct topic_config topic_config;
-    /* With what was set at run time: a log that is loaded forgets producers by it. */
-    struct config *dynamic = settings_with_dynamic(node->static_config, image);
-    settings_topic(dynamic, image, topic, &topic_config, ret_config);
-    config_unref(dynamic);
-    meta_image_unref(image);
+    settings_topic(node->load_config, node->load_image, topic, &topic_config, ret_config);
 }
 
 static void loaded(struct log_dirs_load *load);
@@ -426,10 +422,19 @@ void node_load(struct node *node)
     node->load.config = load_config;
     node->load.context = node;
     node->load.done = loaded;
-    struct meta_image *image = quorum_image_newest(node->context.quorum);
-    node->load.producer_id_next = meta_image_next_producer_id(image);
-    meta_image_unref(image);
+    node->load_image = quorum_image_newest(node->context.quorum);
+    /* With what was set at run time: a log that is loaded forgets producers by it. */
+    node->load_config = meta_image_node_config(node->load_image, node->static_config);
+    node->load.producer_id_next = meta_image_next_producer_id(node->load_image);
     log_dirs_load(node->context.log_dirs, node->meta_loop, &node->load);
+}
+
+static void forget_load(struct node *node)
+{
+    meta_image_unref(node->load_image);
+    config_unref(node->load_config);
+    node->load_image = NULL;
+    node->load_config = NULL;
 }
 
 /* ---- 5. registration ---- */
@@ -544,6 +549,7 @@ static void become_ready(struct loop_timer *timer)
 static void loaded(struct log_dirs_load *load)
 {
     struct node *node = load->context;
+    forget_load(node);
     if (node->stop_asked || load->err) {
         if (load->err == ERR_TOO_MANY_FILES)
             start_failed(node, mem_printf("the log folders hold more partitions than this process "

@@ -112,7 +112,7 @@ static bool publish_config(struct publisher *publisher, const struct meta_image 
     if (!broker_config_changed(old, new, context->node_id))
         return false;
     const struct config *before = context->config;
-    struct config *config = settings_with_dynamic(publisher->static_config, new);
+    struct config *config = meta_image_node_config(new, publisher->static_config);
     context->config = config;
     tell_threads(before, config);
     tell_ignored(before, config);

@@ -5,8 +5,6 @@
 #include "meta/image.h"
 #include "os/diag.h"
 
-#include <stdio.h>
-
 static int32_t int32_of(const struct config *config, enum broker_key key)
 {
     int64_t value = config_int(config, key);
@@ -231,14 +229,4 @@ void settings_topic(const struct config *config, const struct meta_image *image,
     log.record_size_max = t.max_decompressed_message_size;
     *ret_config = t;
     *ret_log_config = log;
-}
-
-struct config *settings_with_dynamic(const struct config *config, const struct meta_image *image)
-{
-    char id[16];
-    int size = snprintf(id, sizeof id, "%d", config_node_id(config));
-    struct conf_pairs own =
-        meta_image_overrides(image, META_RESOURCE_BROKER, slice_of(id, (size_t)size));
-    struct conf_pairs all = meta_image_overrides(image, META_RESOURCE_BROKER, slice_str(""));
-    return config_with_dynamic(config, own, all);
 }

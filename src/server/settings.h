@@ -41,7 +41,5 @@ int settings_loop_count(const struct config *config, struct io *io);
 /* The effective settings of a topic. */
 void settings_topic(const struct config *config, const struct meta_image *image, struct slice topic,
                     struct topic_config *ret_config, struct log_config *ret_log_config);
-/* The node's configuration under the dynamic layers of an image. */
-struct config *settings_with_dynamic(const struct config *config, const struct meta_image *image);
 
 #endif

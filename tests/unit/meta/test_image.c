@@ -1,3 +1,4 @@
+#include "../config_text.h"
 #include "meta_kit.h"
 
 static void an_empty_image(void **state)
@@ -93,12 +94,39 @@ static void brokers_and_configs(void **state)
     kit_fini(&kit);
 }
 
+/* The broker's own over the default of all, over the file. */
+static void the_configuration_of_a_node(void **state)
+{
+    (void)state;
+    struct config *file = config_of("process.roles=broker,controller\nnode.id=12\n"
+                                    "listeners=PLAINTEXT://:9092,CONTROLLER://:9093\n"
+                                    "controller.listener.names=CONTROLLER\n"
+                                    "controller.quorum.voters=12@localhost:9093\n"
+                                    "message.max.bytes=1\nlog.segment.bytes=1048577\n");
+    struct kit kit;
+    kit_init(&kit);
+    kit_config(&kit, META_RESOURCE_BROKER, "", "message.max.bytes", "2");
+    kit_config(&kit, META_RESOURCE_BROKER, "", "log.retention.ms", "2");
+    kit_config(&kit, META_RESOURCE_BROKER, "12", "log.retention.ms", "3");
+    kit_config(&kit, META_RESOURCE_BROKER, "1", "log.retention.ms", "4");
+    struct meta_image *image = kit_image(&kit, NULL);
+    struct config *config = meta_image_node_config(image, file);
+    assert_int_equal(config_int(config, BROKER_KEY_LOG_SEGMENT_BYTES), 1048577);
+    assert_int_equal(config_int(config, BROKER_KEY_MESSAGE_MAX_BYTES), 2);
+    assert_int_equal(config_log_retention_ms(config), 3);
+    config_unref(config);
+    config_unref(file);
+    meta_image_unref(image);
+    kit_fini(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_image),
         cmocka_unit_test(topics_by_name_and_id_in_order),
         cmocka_unit_test(brokers_and_configs),
+        cmocka_unit_test(the_configuration_of_a_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
