@@ -377,70 +377,33 @@ static void check_protocols(struct check *c)
     }
 }
 
-struct bounds {
-    int16_t key, min, max; /* min -1: none */
-};
-
-/* Group settings of the broker lie between its own limits. */
-static const struct bounds group_bounds[] = {
-    {BROKER_KEY_GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
-     BROKER_KEY_GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS,
-     BROKER_KEY_GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS},
-    {BROKER_KEY_GROUP_CONSUMER_SESSION_TIMEOUT_MS, BROKER_KEY_GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS,
-     BROKER_KEY_GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS},
-    {BROKER_KEY_GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,
-     BROKER_KEY_GROUP_CONSUMER_MIN_ASSIGNMENT_INTERVAL_MS,
-     BROKER_KEY_GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS},
-    {BROKER_KEY_GROUP_SHARE_HEARTBEAT_INTERVAL_MS, BROKER_KEY_GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS,
-     BROKER_KEY_GROUP_SHARE_MAX_HEARTBEAT_INTERVAL_MS},
-    {BROKER_KEY_GROUP_SHARE_SESSION_TIMEOUT_MS, BROKER_KEY_GROUP_SHARE_MIN_SESSION_TIMEOUT_MS,
-     BROKER_KEY_GROUP_SHARE_MAX_SESSION_TIMEOUT_MS},
-    {BROKER_KEY_GROUP_SHARE_ASSIGNMENT_INTERVAL_MS,
-     BROKER_KEY_GROUP_SHARE_MIN_ASSIGNMENT_INTERVAL_MS,
-     BROKER_KEY_GROUP_SHARE_MAX_ASSIGNMENT_INTERVAL_MS},
-    {BROKER_KEY_GROUP_STREAMS_HEARTBEAT_INTERVAL_MS,
-     BROKER_KEY_GROUP_STREAMS_MIN_HEARTBEAT_INTERVAL_MS,
-     BROKER_KEY_GROUP_STREAMS_MAX_HEARTBEAT_INTERVAL_MS},
-    {BROKER_KEY_GROUP_STREAMS_SESSION_TIMEOUT_MS, BROKER_KEY_GROUP_STREAMS_MIN_SESSION_TIMEOUT_MS,
-     BROKER_KEY_GROUP_STREAMS_MAX_SESSION_TIMEOUT_MS},
-    {BROKER_KEY_GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS,
-     BROKER_KEY_GROUP_STREAMS_MIN_ASSIGNMENT_INTERVAL_MS,
-     BROKER_KEY_GROUP_STREAMS_MAX_ASSIGNMENT_INTERVAL_MS},
-    {BROKER_KEY_GROUP_SHARE_RECORD_LOCK_DURATION_MS,
-     BROKER_KEY_GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS,
-     BROKER_KEY_GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS},
-    {BROKER_KEY_GROUP_SHARE_DELIVERY_COUNT_LIMIT, BROKER_KEY_GROUP_SHARE_MIN_DELIVERY_COUNT_LIMIT,
-     BROKER_KEY_GROUP_SHARE_MAX_DELIVERY_COUNT_LIMIT},
-    {BROKER_KEY_GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS,
-     BROKER_KEY_GROUP_SHARE_MIN_PARTITION_MAX_RECORD_LOCKS,
-     BROKER_KEY_GROUP_SHARE_MAX_PARTITION_MAX_RECORD_LOCKS},
-    {BROKER_KEY_GROUP_STREAMS_NUM_STANDBY_REPLICAS, -1,
-     BROKER_KEY_GROUP_STREAMS_MAX_STANDBY_REPLICAS},
-    {BROKER_KEY_GROUP_STREAMS_NUM_WARMUP_REPLICAS, -1,
-     BROKER_KEY_GROUP_STREAMS_MAX_WARMUP_REPLICAS},
-};
-
 static const char *name_of(int16_t key)
 {
     return conf_key(CONF_KIND_BROKER, key)->name;
 }
 
+/* What groups have by default lies between the limits, too. */
 static void check_groups(struct check *c)
 {
-    for (size_t i = 0; i < sizeof(group_bounds) / sizeof(group_bounds[0]); i++) {
-        const struct bounds *b = &group_bounds[i];
-        int64_t value = number(c, (enum broker_key)b->key);
+    size_t count;
+    const struct group_bounds *all = group_config_bounds(&count);
+    for (size_t i = 0; i < count; i++) {
+        const struct group_bounds *b = &all[i];
+        if (b->broker_key < 0)
+            continue;
+        int64_t value = number(c, (enum broker_key)b->broker_key);
         int64_t max = number(c, (enum broker_key)b->max);
         int64_t min = b->min < 0 ? INT64_MIN : number(c, (enum broker_key)b->min);
         if (max < min)
             FAIL(c, "%s must be greater than or equal to %s", name_of(b->max), name_of(b->min));
         else if (value < min)
-            FAIL(c, "%s must be greater than or equal to %s", name_of(b->key), name_of(b->min));
+            FAIL(c, "%s must be greater than or equal to %s", name_of(b->broker_key),
+                 name_of(b->min));
         else if (value > max)
-            FAIL(c, "%s must be less than or equal to %s", name_of(b->key), name_of(b->max));
+            FAIL(c, "%s must be less than or equal to %s", name_of(b->broker_key), name_of(b->max));
         else
             continue;
-        HINT(c, "%s is %lld, allowed are %lld to %lld.", name_of(b->key), (long long)value,
+        HINT(c, "%s is %lld, allowed are %lld to %lld.", name_of(b->broker_key), (long long)value,
              (long long)(b->min < 0 ? 0 : min), (long long)max);
         return;
     }

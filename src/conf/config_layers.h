@@ -76,6 +76,14 @@ enum err config_check(struct config *config, struct slice *ret_message, struct s
 void topic_config_value(const struct config *config, struct conf_pairs overrides, enum topic_key id,
                         struct arena *arena, struct conf_value *ret_value);
 
+/* A setting of groups that the broker limits: a group's own and what groups have by default. */
+struct group_bounds {
+    int16_t group_key;
+    int16_t broker_key; /* the default; -1: Kafka does not hold it to the limits */
+    int16_t min, max;   /* broker keys; -1: none */
+};
+const struct group_bounds *group_config_bounds(size_t *ret_count);
+
 /* Group overrides: each value within the broker's limits. */
 enum err group_config_check(const struct config *config, struct conf_pairs overrides,
                             struct arena *arena, struct slice *ret_message);
