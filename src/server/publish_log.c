@@ -13,8 +13,12 @@
 #include "repl/quorum.h"
 #include "repl/replica_moves.h"
 
+/* NULL: unassigned, or no folder of this node. One that could not be used from the start has no id
+ * either, and is not meant by a replica without a directory. */
 static struct log_dir *find_dir(struct log_dirs *dirs, const struct uuid *id)
 {
+    if (uuid_is_zero(id))
+        return NULL;
     for (int i = 0; i < log_dirs_count(dirs); i++) {
         struct log_dir *dir = log_dirs_at(dirs, i);
         if (uuid_eq(log_dir_id(dir), id))

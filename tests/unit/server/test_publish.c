@@ -101,6 +101,28 @@ static void ignored_settings_are_told_once(void **state)
     diag_init(NULL, NULL, NULL);
 }
 
+/* A folder that cannot be used from the start on has no id, as a replica that is in no folder yet:
+ * new partitions go to the others. */
+static void new_partitions_pass_over_a_broken_folder(void **state)
+{
+    (void)state;
+    struct harness h = harness_start();
+    char other[TEMP_DIR_SIZE], broken[96], extra[320];
+    temp_dir_make(other, "/tmp");
+    snprintf(broken, sizeof broken, "%s/b", other);
+    FILE *file = fopen(broken, "w");
+    assert_non_null(file);
+    fclose(file);
+    snprintf(extra, sizeof extra, "log.dirs=%s,%s,%s/c\n", h.dir, broken, other);
+    diag_set_level(DIAG_STORE, DIAG_FATAL);
+    harness_open(&h, extra);
+    assert_int_equal(harness_create(&h, "t", 3), 0);
+    for (int32_t i = 0; i < 3; i++)
+        assert_int_equal(harness_produce(&h, "t", i, 1)->error_code, 0);
+    harness_end(&h);
+    temp_dir_remove(other);
+}
+
 static enum err (*resolve)(struct io *io, const char *host, uint16_t port,
                            struct io_address *ret_address);
 static atomic_int resolved;
@@ -289,6 +311,7 @@ int main(void)
         cmocka_unit_test(settings_take_effect_at_once),
         cmocka_unit_test(threads_stay),
         cmocka_unit_test(ignored_settings_are_told_once),
+        cmocka_unit_test(new_partitions_pass_over_a_broken_folder),
         cmocka_unit_test(hosts_are_resolved_when_they_change),
         cmocka_unit_test(strays),
         cmocka_unit_test(lost_metadata_sets_nothing_aside),
