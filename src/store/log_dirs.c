@@ -306,11 +306,9 @@ struct slice log_dirs_cluster_id(const struct log_dirs *dirs)
 
 int64_t log_dirs_clean_broker_epoch(const struct log_dirs *dirs)
 {
-    int64_t epoch = -1;
-    for (int i = 0; i < dirs->dir_count; i++) {
-        if (!dirs->dirs[i]->clean)
+    int64_t epoch = dirs->dirs[0]->broker_epoch;
+    for (int i = 0; i < dirs->dir_count; i++)
+        if (!dirs->dirs[i]->clean || dirs->dirs[i]->broker_epoch != epoch)
             return -1;
-        epoch = dirs->dirs[i]->broker_epoch;
-    }
     return epoch;
 }

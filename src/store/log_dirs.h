@@ -212,7 +212,8 @@ bool log_dirs_files_short(const struct log_dirs *dirs);
  * that were given out: of no producer id below this one may another epoch be. 0 = nothing was lost.
  * From the end of log_dirs_load on; kept over later starts. */
 int64_t log_dirs_producer_id_trusted(const struct log_dirs *dirs);
-/* Broker epoch of the clean shutdown file found at start; -1 when it was not there. */
+/* Broker epoch of the clean shutdown files found at start; -1 when a folder had none, or that of
+ * another run: it was away at the last one. */
 int64_t log_dirs_clean_broker_epoch(const struct log_dirs *dirs);
 
 /* ---- meta.properties ------------------------------------------------------------------------ */

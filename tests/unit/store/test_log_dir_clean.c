@@ -27,10 +27,32 @@ static void is_taken_away(void **state)
     dirs_end(&x);
 }
 
+/* A folder that was not there when the others were last used is not as clean as they are, whichever
+ * is named first. */
+static void all_are_of_one_run(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 2);
+    dirs_open(&x);
+    static const struct {
+        int64_t epochs[2], expected;
+    } cases[] = {{{14, 14}, 14}, {{14, 9}, -1}, {{9, 14}, -1}, {{-1, 14}, -1}, {{14, -1}, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int d = 0; d < 2; d++) {
+            struct log_dir *dir = log_dirs_at(x.dirs, d);
+            assert_int_equal(log_dir_write_clean_file(dir, cases[i].epochs[d]), ERR_NONE);
+            log_dir_take_clean_file(dir);
+        }
+        assert_int_equal(log_dirs_clean_broker_epoch(x.dirs), cases[i].expected);
+    }
+    dirs_end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(is_taken_away),
+        STORE_TEST(all_are_of_one_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
