@@ -28,11 +28,6 @@ static inline void list_add_after(struct list *at, struct list *node)
     at->next = node;
 }
 
-static inline void list_push_front(struct list *head, struct list *node)
-{
-    list_add_after(head, node);
-}
-
 static inline void list_push_back(struct list *head, struct list *node)
 {
     list_add_after(head->prev, node);

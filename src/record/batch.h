@@ -186,12 +186,6 @@ static inline void batch_set_base_offset(uint8_t *b, int64_t offset)
     be_put_i64(b, offset);
 }
 
-/* Sets the base offset so that the last one becomes `offset`. */
-static inline void batch_set_offset_last(uint8_t *b, int64_t offset)
-{
-    be_put_i64(b, (int64_t)((uint64_t)offset - (uint64_t)(int64_t)batch_last_offset_delta(b)));
-}
-
 /* Outside the CRC. */
 static inline void batch_set_leader_epoch(uint8_t *b, int32_t epoch)
 {
