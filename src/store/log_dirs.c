@@ -130,7 +130,11 @@ static void write_meta(struct log_dir *dir)
     struct slice id = slice_str(dirs->cluster_id);
     memcpy(meta.cluster_id, id.data, id.size);
     enum err err = log_meta_write(dirs->io, dir->path, &meta);
-    if (err && err != ERR_DISK_FULL)
+    /* What is missing in an old one is written another time. In a new folder a log that gets room
+     * later would be one without a meta.properties beside it, and the next start is refused. */
+    if (err == ERR_DISK_FULL && !dir->is_formatted)
+        log_dir_unusable(dir, err);
+    else if (err && err != ERR_DISK_FULL)
         log_dir_check_there(dir, err == ERR_NOT_FOUND ? err : ERR_IO, "write meta.properties");
 }
 

@@ -3,6 +3,8 @@
 #include "dirs_fixture.h"
 #include "store_fixture.h"
 
+#include "os/io_ops.h"
+
 /* All names below the folder and what the files say. */
 static void put_tree(struct io *io, const char *path, struct buf *out)
 {
@@ -210,6 +212,39 @@ static void new_folders_join(void **state)
     dirs_end(&x);
 }
 
+static enum err pwritev_full(struct io *io, int fd, const struct iovec *parts, int count,
+                             int64_t position)
+{
+    (void)io;
+    (void)fd;
+    (void)parts;
+    (void)count;
+    (void)position;
+    return ERR_DISK_FULL;
+}
+
+/* A new folder that cannot be formatted is not used, also when there is room again. */
+static void a_new_folder_without_room_is_not_used(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 2);
+    remove_from(&x, 1, "meta.properties");
+    const struct io_ops *sound = x.f->io->ops;
+    struct io_ops full = *sound;
+    full.pwritev = pwritev_full;
+    x.f->io->ops = &full;
+    dirs_open(&x);
+    x.f->io->ops = sound;
+    assert_false(log_dir_online(log_dirs_at(x.dirs, 1)));
+    assert_true(log_dir_online(log_dirs_at(x.dirs, 0)));
+    dirs_create(&x, "t", 0);
+    dirs_create(&x, "u", 0);
+    dirs_stop(&x);
+    dirs_open(&x); /* new still */
+    assert_true(log_dir_online(log_dirs_at(x.dirs, 1)));
+    dirs_end(&x);
+}
+
 /* An error names the key that the folder came from. */
 static void names_the_key(void **state)
 {
@@ -242,6 +277,7 @@ int main(void)
         STORE_TEST(partitions_are_known_by_their_folder),
         STORE_TEST(open_alone_makes_nothing),
         STORE_TEST(new_folders_join),
+        STORE_TEST(a_new_folder_without_room_is_not_used),
         STORE_TEST(names_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
