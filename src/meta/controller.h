@@ -103,8 +103,7 @@ struct controller_assignment {
 void controller_assign_dirs(struct controller *c, int32_t broker_id,
                             const struct controller_assignment *assignments, int32_t count);
 
-/* ---- topics (meta/controller_topics.c, controller_partitions.c)
- * ----------------------------------
+/* ---- topics (meta/controller_topics.c, controller_partitions.c) -------------------------------
  */
 
 struct create_topics_request;

@@ -68,8 +68,8 @@ struct quorum_options {
     struct quorum_subscriber subscriber;
 };
 
-/* Whether the folder's metadata log has anything in it: false in one that is new, or lost it.
- * Writes nothing. Start-up only. */
+/* Whether the folder's metadata log has anything in it: false in one that is new, or lost it. One
+ * that cannot be looked at counts: quorum_open tells why. Writes nothing. Start-up only. */
 bool quorum_has_history(struct io *io, struct slice log_dir);
 
 /* Recovers the log: newest snapshot, then the records behind it; a log that is not there is made.

@@ -97,8 +97,9 @@ bool quorum_has_history(struct io *io, struct slice log_dir)
     char *folder = mem_printf("%.*s/__cluster_metadata-0", SLICE_FMT(log_dir));
     char **names;
     size_t count;
-    bool found = false;
-    if (io_list_dir(io, folder, &names, &count) == ERR_NONE) {
+    enum err e = io_list_dir(io, folder, &names, &count);
+    bool found = e != ERR_NONE && e != ERR_NOT_FOUND;
+    if (e == ERR_NONE) {
         for (size_t i = 0; i < count && !found; i++) {
             struct quorum_snapshot_name snapshot;
             struct io_stat stat;

@@ -444,6 +444,29 @@ static void a_snapshot_follows_the_one_that_took_long(void **state)
     stage_fini(&s);
 }
 
+/* A folder that is not there has none; of one that cannot be read nobody knows. */
+static void a_history_that_cannot_be_read_may_be_one(void **state)
+{
+    (void)state;
+    struct stage s;
+    stage_init(&s, static_voters);
+    assert_false(quorum_has_history(s.io, slice_str(s.dir)));
+    char path[128];
+    snprintf(path, sizeof path, "%s/__cluster_metadata-0", s.dir);
+    assert_int_equal(io_mkdir(s.io, path), ERR_NONE);
+    assert_false(quorum_has_history(s.io, slice_str(s.dir)));
+    assert_int_equal(io_rmdir(s.io, path), ERR_NONE);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_true(quorum_has_history(s.io, slice_str(s.dir)));
+    char *text = NULL;
+    assert_int_not_equal(stage_open(&s, &text), ERR_NONE);
+    assert_non_null(strstr(text, path));
+    mem_free(text);
+    stage_fini(&s);
+}
+
 static const struct io_ops *sound_ops;
 static struct quorum *asked;
 static atomic_int unlinked;
@@ -572,6 +595,7 @@ int main(void)
         cmocka_unit_test(nothing_is_published_after_the_shutdown),
         cmocka_unit_test(a_sync_that_fails_beside_a_shutdown_is_told),
         cmocka_unit_test(a_shutdown_that_cannot_be_synced_ends),
+        cmocka_unit_test(a_history_that_cannot_be_read_may_be_one),
         cmocka_unit_test(what_comes_after_the_shutdown_is_refused),
         cmocka_unit_test(snapshots_replace_the_log),
         cmocka_unit_test(a_snapshot_follows_the_one_that_took_long),
