@@ -103,8 +103,9 @@ static void add_problem(struct findings *f, const char *dir, const char *what)
     f->problem_count++;
 }
 
-static void look_at(struct io *io, const char *dir, struct findings *f)
+static void look_at(struct io *io, char *dir, struct findings *f)
 {
+    io_tidy_path(dir);
     struct io_stat stat;
     if (io_stat(io, dir, &stat) != ERR_NONE) {
         add_problem(f, dir, " does not exist");

@@ -124,9 +124,22 @@ enum err io_space(struct io *io, const char *path, struct io_space *ret_space)
     return io->ops->space(io, path, ret_space);
 }
 
+void io_tidy_path(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from; from++)
+        if (*from != '/' || to == path || to[-1] != '/')
+            *to++ = *from;
+    if (to > path + 1 && to[-1] == '/')
+        to--;
+    *to = '\0';
+}
+
 char *io_absolute_path(struct io *io, const char *path)
 {
-    return io->ops->absolute_path(io, path);
+    char *absolute = io->ops->absolute_path(io, path);
+    io_tidy_path(absolute);
+    return absolute;
 }
 
 enum err io_lock_file(struct io *io, const char *path, int *ret_fd)

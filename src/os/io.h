@@ -81,8 +81,10 @@ enum err io_set_mtime(struct io *io, const char *path, int64_t mtime_ms);
 enum err io_list_dir(struct io *io, const char *path, char ***ret_names, size_t *ret_count);
 void io_free_names(char **names, size_t count);
 enum err io_space(struct io *io, const char *path, struct io_space *ret_space);
-/* The path seen from the root ("/a/b"), from mem_alloc; nothing in it is resolved or left out. As
- * it is when the working directory is not known. */
+/* Leaves one slash of several and none at the end, as Java's File does. In place. */
+void io_tidy_path(char *path);
+/* The path seen from the root ("/a/b"), tidied, from mem_alloc; nothing in it is resolved. As it is
+ * when the working directory is not known. */
 char *io_absolute_path(struct io *io, const char *path);
 /* Exclusive whole-file lock (fcntl kind) that ends with the process; ERR_BUSY when held. */
 enum err io_lock_file(struct io *io, const char *path, int *ret_fd);

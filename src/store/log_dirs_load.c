@@ -56,6 +56,19 @@ bool log_dir_parse_folder(const char *name, struct slice *ret_topic, int32_t *re
     return is_one;
 }
 
+/* Kafka takes any folder for a partition's, and does not start with one that is none. */
+static void tell_foreign(struct log_dir *dir, const char *name)
+{
+    char *path = log_dir_file(dir, name);
+    struct io_stat stat;
+    if (io_stat(dir->dirs->io, path, &stat) == ERR_NONE && stat.is_dir)
+        diag(DIAG_STORE, DIAG_WARN,
+             "%s is not a partition's folder and is left alone; Apache Kafka would not start with "
+             "it",
+             path);
+    mem_free(path);
+}
+
 static void list_folder(struct loader *loader, struct log_dir *dir)
 {
     struct io *io = loader->dirs->io;
@@ -84,6 +97,8 @@ static void list_folder(struct loader *loader, struct log_dir *dir)
         } else if (log_dir_parse_folder(names[i], &topic, &partition)) {
             /* No file of a log folder has such a name. */
             add_item(loader, dir, names[i]);
+        } else {
+            tell_foreign(dir, names[i]);
         }
     }
     io_free_names(names, count);

@@ -386,6 +386,34 @@ def folders_of_all_kinds():
         shutil.rmtree(root, ignore_errors=True)
 
 
+def spelled():
+    """log.dirs with slashes at the end: folders are told, and named by clients, without them."""
+    root = os.path.realpath(tempfile.mkdtemp(prefix="klamm-dirs-"))
+    x, y = os.path.join(root, "x"), os.path.join(root, "y")
+    try:
+        node = node_under_test(data=f"{x}/,{root}//y//")
+        node.format()
+        if node.kind == "klamm":  # Apache Kafka would not start with it (docs/COMPATIBILITY.md)
+            os.mkdir(os.path.join(x, "lost+found"))
+        with node:
+            t = Probe(node)
+            t.create("m")
+            found = [r["LogDir"] for r in t.call("DescribeLogDirs", 4, {"Topics": None})["Results"]]
+            check("slashes too many are not told", sorted(found) == [x, y], found)
+
+            def move(path):
+                answer = t.call("AlterReplicaLogDirs", 2, {"Dirs": [
+                    {"Path": path, "Topics": [{"Name": "m", "Partitions": [0]}]}]})
+                return answer["Results"][0]["Partitions"][0]["ErrorCode"]
+            check("and not understood", [move(f"{x}/"), move(f"{root}//y")] == [57, 57])
+            check("a move names a folder as it is told", [move(x), move(y)] == [0, 0])
+            if node.kind == "klamm":
+                check("a folder that is no partition's is told",
+                      f"{x}/lost+found is not a partition's folder" in node.log(), node.log())
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
 def remove(path):
     if os.path.isdir(path):
         shutil.rmtree(path)
@@ -589,8 +617,7 @@ def cordoned():
 
 
 PARTS = [moving, producers, cancelling, answers, crashes, offline, twice, folders_of_all_kinds,
-         misplaced, static_voters,
-         cordoned]
+         spelled, misplaced, static_voters, cordoned]
 
 if __name__ == "__main__":
     for part in PARTS:

@@ -66,6 +66,13 @@ static void absolute_paths(void **state)
     assert_memory_equal(path, here, strlen(here));
     assert_string_equal(path + strlen(here), "/x/y");
     mem_free(path);
+    static const char *const cases[][2] = {
+        {"/a/", "/a"}, {"//a///b//", "/a/b"}, {"/./a/../", "/./a/.."}, {"/", "/"}, {"//", "/"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        path = io_absolute_path(f->io, cases[i][0]);
+        assert_string_equal(path, cases[i][1]);
+        mem_free(path);
+    }
 }
 
 static void sets_mtime_and_tells_space(void **state)
