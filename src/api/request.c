@@ -149,8 +149,28 @@ static void request_free(struct request *request)
     atomic_fetch_sub(&context->request_count, 1);
 }
 
+/* For those who want to know what clients do: kafka.request.logger=DEBUG. */
+static void tell(const struct request *request)
+{
+    static const char *const ends[] = {
+        [REQUEST_RUNNING] = "",
+        [REQUEST_REPLY] = "answered",
+        [REQUEST_NO_REPLY] = "done",
+        [REQUEST_CLOSE] = "closed",
+    };
+    int64_t us = (io_mono_ns(request->context->io) - request->received_ns) / 1000;
+    diag_write(DIAG_API, DIAG_DEBUG,
+               "%s version %d of %s, client \"%.*s\", id %d: %s after %lld us", request->api->name,
+               request->version, request->client_host + 1, SLICE_FMT(request->client_id),
+               request->correlation_id, request->conn ? ends[request->end] : "the client was gone",
+               (long long)us);
+}
+
 static void request_finish(struct request *request)
 {
+    if (request->api && diag_level_of(DIAG_API) >= DIAG_DEBUG)
+        tell(request);
+
     struct conn *conn = request->conn;
     bool close = request->end == REQUEST_CLOSE;
     if (conn) {

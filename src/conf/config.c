@@ -111,9 +111,10 @@ static const struct conf_key *written_key(const struct config *config, int id)
     return key;
 }
 
-/* What to write for every required key that is missing: nobody should have to start once for each.
- */
-static struct slice missing_hint(struct config *config)
+/* The keys without a default: the first that is missing, in Kafka's order, is named, and what to
+ * write for each: nobody should have to start once for every one of them. */
+static enum err check_required(struct config *config, struct slice *ret_message,
+                               struct slice *ret_hint)
 {
     static const struct {
         int16_t id;
@@ -125,12 +126,21 @@ static struct slice missing_hint(struct config *config)
         {BROKER_KEY_CONTROLLER_LISTENER_NAMES, "Write controller.listener.names=CONTROLLER, and "
                                                "put CONTROLLER://host:port into listeners."},
     };
+    const char *first = NULL;
     struct slice hint = SLICE_LIT("");
-    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++)
-        if (slice_is_null(config->texts[required[i].id]))
-            hint = arena_printf(&config->arena, "%.*s%s%s", SLICE_FMT(hint), hint.size ? " " : "",
-                                required[i].hint);
-    return hint;
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+        if (!slice_is_null(config->texts[required[i].id]))
+            continue;
+        first = first ? first : conf_key(CONF_KIND_BROKER, required[i].id)->name;
+        hint = arena_printf(&config->arena, "%.*s%s%s", SLICE_FMT(hint), hint.size ? " " : "",
+                            required[i].hint);
+    }
+    if (!first)
+        return ERR_NONE;
+    *ret_message = arena_printf(
+        &config->arena, "Missing required configuration \"%s\" which has no default value.", first);
+    *ret_hint = hint;
+    return ERR_INVALID_CONFIG;
 }
 
 /* Kafka's sentence about a number says what is wrong with it, not all that would be right. */
@@ -152,13 +162,8 @@ static enum err parse_layers(struct config *config, struct slice *ret_message,
     for (int id = 0; id < BROKER_KEY_COUNT; id++) {
         const struct conf_key *key = conf_key(CONF_KIND_BROKER, id);
         struct slice text = config->texts[id];
-        if (slice_is_null(text) && key->required) {
-            *ret_message = arena_printf(
-                &config->arena, "Missing required configuration \"%s\" which has no default value.",
-                key->name);
-            *ret_hint = missing_hint(config);
-            return ERR_INVALID_CONFIG;
-        }
+        if (slice_is_null(text) && key->required)
+            continue;
         if (slice_is_null(text))
             text = slice_str(key->default_text);
         enum err error =
@@ -169,7 +174,7 @@ static enum err parse_layers(struct config *config, struct slice *ret_message,
             return conf_value_parse(key, text, &config->arena, &config->values[id], ret_message);
         }
     }
-    return ERR_NONE;
+    return check_required(config, ret_message, ret_hint);
 }
 
 /* Kafka takes node.id for broker.id and the reverse when one of them is missing. */

@@ -175,6 +175,9 @@ static enum err check_config(const struct server_options *options, struct proper
     return err ? err : config_check_served(*ret_config, ret_text);
 }
 
+/* What a start without a properties file takes its addresses from. */
+#define FIRST_LISTENERS_KEY "--listen"
+
 /* Without a properties file. The folder is made once nothing speaks against the start any more. */
 static enum err load_first(struct io *io, const struct server_options *options,
                            struct properties *properties, struct config **ret_config,
@@ -192,7 +195,7 @@ static enum err load_first(struct io *io, const struct server_options *options,
     if (!err)
         err = check_config(options, properties, ret_config, ret_text);
     if (!err && first.is_new)
-        err = node_try_listeners(io, *ret_config, ret_text);
+        err = node_try_listeners(io, *ret_config, FIRST_LISTENERS_KEY, ret_text);
     if (!err && first.is_new)
         err = first_start_format(io, &first, ret_text);
     first_start_fini(&first);
@@ -338,6 +341,8 @@ static enum err start(struct process *process, struct loop *loop, struct config 
         .loop = loop,
         .config = *ret_config,
         .memory = memory_of(process),
+        .dirs_key = process->options->properties_path ? NULL : "--data",
+        .listeners_key = process->options->properties_path ? NULL : FIRST_LISTENERS_KEY,
         .ready = on_ready,
         .stopped = on_stopped,
         .hung = on_hung,

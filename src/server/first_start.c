@@ -295,7 +295,10 @@ enum err first_start_look(struct io *io, const char *data_path, const char *list
     const char *path = ret_start->properties_path;
     struct address client;
     if (!parse_address(listen ? listen : LISTEN_DEFAULT, &client)) {
-        *ret_text = mem_printf("--listen %s: HOST:PORT is wanted, as in 127.0.0.1:9092", listen);
+        *ret_text =
+            mem_printf("--listen %s: HOST:PORT is wanted, as in 127.0.0.1:9092, or a port alone; "
+                       "ports go up to 65535",
+                       listen);
         return ERR_ARGUMENT;
     }
     char *meta_path = mem_printf("%s/meta.properties", data_path);

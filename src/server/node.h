@@ -18,6 +18,9 @@ struct node_options {
     struct loop *loop;           /* the metadata loop; the caller's, outlives the node */
     const struct config *config; /* referenced */
     int64_t memory;              /* bytes the node may use; 0 = a quarter of what there is */
+    /* What the user has set folders and addresses with, for texts that refuse them; NULL = the keys
+     * of the configuration. */
+    const char *dirs_key, *listeners_key;
     /* Callbacks run on the metadata loop. */
     void (*ready)(void *context, struct node *node);
     void (*stopped)(void *context, int exit_status);
@@ -30,8 +33,9 @@ struct node_options {
 };
 
 /* Whether node_start could take the addresses of the listeners; none is kept. On failure *ret_text
- * (mem_free). */
-enum err node_try_listeners(struct io *io, const struct config *config, char **ret_text);
+ * (mem_free). `key` as listeners_key above. */
+enum err node_try_listeners(struct io *io, const struct config *config, const char *key,
+                            char **ret_text);
 
 /* Checks and takes what can be refused at once: addresses, folders, the metadata log. On failure
  * *ret_text (mem_free) says what is wrong and what to do, and nothing is left behind. */

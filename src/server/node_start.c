@@ -69,11 +69,11 @@ static char *written(const struct listener_address *from, uint16_t port)
                       SLICE_FMT(from->host), v6 ? "]" : "", port);
 }
 
-static char *bind_failed(struct io *io, const struct listener_address *from, uint16_t port,
-                         enum err err)
+static char *bind_failed(struct io *io, const char *key, const struct listener_address *from,
+                         uint16_t port, enum err err)
 {
     enum { PRIVILEGED_MAX = 1023 };
-    static const char key[] = "listeners (without a properties file: --listen)";
+    key = key ? key : "listeners";
     const char *low = port && port <= PRIVILEGED_MAX
                           ? ", and a port above 1023 where the system keeps the lower ones for root"
                           : "";
@@ -109,7 +109,8 @@ static enum err resolve(struct io *io, const struct listener_address *from,
     return err;
 }
 
-enum err node_try_listeners(struct io *io, const struct config *config, char **ret_text)
+enum err node_try_listeners(struct io *io, const struct config *config, const char *key,
+                            char **ret_text)
 {
     const struct listener_list *list = config_listeners(config);
     enum err err = ERR_NONE;
@@ -122,7 +123,7 @@ enum err node_try_listeners(struct io *io, const struct config *config, char **r
             return err;
         err = io_bind(io, &address, &fd, &bound);
         if (err)
-            *ret_text = bind_failed(io, from, from->port, err);
+            *ret_text = bind_failed(io, key, from, from->port, err);
         else
             io_close(io, fd);
     }
@@ -153,7 +154,8 @@ static enum err bind_one(struct node *node, const struct listener_address *from,
         return err;
     err = listener_open(node->net, &info, &address, &node->listeners[node->listener_count]);
     if (err)
-        *ret_text = bind_failed(node->options.io, from, from->port, err);
+        *ret_text =
+            bind_failed(node->options.io, node->options.listeners_key, from, from->port, err);
     else
         node->listener_count++;
     return err;
@@ -205,7 +207,9 @@ static enum err open_folders(struct node *node, char **ret_text)
     options.io = node->options.io;
     options.paths = names;
     options.path_count = paths.count;
-    options.paths_key = config_is_null(config, BROKER_KEY_LOG_DIRS) ? "log.dir" : "log.dirs";
+    options.paths_key = node->options.dirs_key                        ? node->options.dirs_key
+                        : config_is_null(config, BROKER_KEY_LOG_DIRS) ? "log.dir"
+                                                                      : "log.dirs";
     options.metadata_path = absolute(node, config_metadata_log_dir(config));
     options.failed_loop = node->meta_loop;
     options.failed = folder_failed;
@@ -534,7 +538,8 @@ static void become_ready(struct loop_timer *timer)
             const struct listener_info *info = listener_info(node->listeners[i]);
             const struct listener_address *from =
                 listener_list_find(config_listeners(node->static_config), slice_str(info->name));
-            start_failed(node, bind_failed(node->options.io, from, info->bound.port, err));
+            start_failed(node, bind_failed(node->options.io, node->options.listeners_key, from,
+                                           info->bound.port, err));
             return;
         }
     }

@@ -109,17 +109,17 @@ int32_t log_apply_retention(struct log *log, int64_t now_ms)
         return 0;
     struct retention r = {.now_ms = now_ms};
     int32_t dropped =
-        drop_oldest(log, count_deletable(log, &r, starts_above), "they lie below the log start");
+        drop_oldest(log, count_deletable(log, &r, starts_above), "below the log start");
     if (!log->config.cleanup_delete)
         return dropped;
     if (log->config.retention_size >= 0 && log->size > log->config.retention_size) {
         r.excess = log->size - log->config.retention_size;
         dropped += drop_oldest(log, count_deletable(log, &r, is_excess),
-                               "the log is larger than retention.bytes");
+                               "the log is larger than its retention size");
     }
     if (log->config.retention_ms >= 0)
         dropped +=
-            drop_oldest(log, count_deletable(log, &r, is_old), "they are older than retention.ms");
+            drop_oldest(log, count_deletable(log, &r, is_old), "older than its retention time");
     return dropped;
 }
 

@@ -59,8 +59,10 @@ enum err segment_rebuild_indexes(struct segment *segment, int32_t index_interval
 
 enum err segment_mend_indexes(struct segment *segment, int32_t index_interval)
 {
-    diag(DIAG_STORE, DIAG_WARN,
-         "%s: an index of segment %lld does not fit its batches; both are made again from them",
+    /* Nothing to worry about: Kafka's indexes have their room ahead, which a crash leaves behind.
+     */
+    diag(DIAG_STORE, DIAG_INFO,
+         "%s: the offset and time index of segment %lld did not fit its batches and are made anew",
          segment->path->text, (long long)segment->base);
     enum err err = segment_rebuild_indexes(segment, index_interval);
     return err == ERR_CORRUPT_MESSAGE ? ERR_NONE : err;

@@ -107,15 +107,16 @@ def refusals(root):
         code, text = run("server", other.config_path())
         before = tree(other.root)
         check("a busy port explains itself", code != 0 and str(node.port) in text and
-              re.search("in use|taken|already", text) and "listeners" in text and
-              f"PLAINTEXT://127.0.0.1:{node.port}" in text, text)
+              re.search("in use|taken|already", text) and "listeners:" in text and
+              "--listen" not in text and f"PLAINTEXT://127.0.0.1:{node.port}" in text, text)
         code, text = run("server", other.config_path())
         check("and changes nothing", code != 0 and tree(other.root) == before)
         for listen in (f"127.0.0.1:{node.port}", f"192.0.2.1:{free_port()}"):
             data = os.path.join(root, "never-made")
             code, text = run("server", "--data", data, "--listen", listen)
             check(f"no configuration, --listen {listen}: refused, and no folder is made with it",
-                  code != 0 and listen.split(":")[1] in text and not os.path.exists(data), text)
+                  code != 0 and listen.split(":")[1] in text and "--listen:" in text and
+                  not os.path.exists(data), text)
         code, text = run("server", "--data", data, "--override", "log.segment.bytes=x")
         check("nor with a setting that is refused", code != 0 and "log.segment.bytes" in text and
               not os.path.exists(data), text)
@@ -361,6 +362,21 @@ def credentials():
     node.clean()
 
 
+def requests_are_told():
+    """kafka.request.logger at DEBUG: a line for each, and none at INFO."""
+    with Klamm() as node, connect(node.port) as c:
+        def level(value):
+            return c.call("IncrementalAlterConfigs", 1, {"Resources": [
+                {"ResourceType": 8, "ResourceName": "1", "Configs": [
+                    {"Name": "kafka.request.logger", "ConfigOperation": 0, "Value": value}]}]})
+        for value, told in (("INFO", 0), ("DEBUG", 1), ("INFO", 1)):
+            level(value)
+            c.call("ListGroups", 4, {}, client="one\ntwo")
+            found = re.findall(r'DEBUG \[api\] ListGroups version 4 of 127.0.0.1, client '
+                               r'"one.two", id \d+: answered after \d+ us', node.log())
+            check(f"kafka.request.logger={value}", len(found) == told, node.log()[-1000:])
+
+
 def asks_more_in_sync_than_there_are():
     """min.insync.replicas=2 and one replica, as properties written for a cluster say it: what it
     asks is capped at the replicas that there are, in topics of users and in the internal ones."""
@@ -535,7 +551,7 @@ def main():
     for part, arguments in ((without_configuration, (root,)),
                             (never_formats_a_folder_with_logs, (root,)), (refusals, (root,)),
                             (stops_at_any_moment, ()), (first_answers, ()), (crowds, ()),
-                            (limited, ()), (credentials, ()),
+                            (limited, ()), (credentials, ()), (requests_are_told, ()),
                             (asks_more_in_sync_than_there_are, ()),
                             (asks_for_more_replicas_than_brokers, ()), (full_disk, ())):
         try:

@@ -35,6 +35,7 @@ static void test_missing_and_defaults(void **state)
     assert_refused("node.id=1\n", "Missing required configuration", "which has no default value.");
     assert_refused("process.roles=broker\ncontroller.listener.names=C\n",
                    "Missing required configuration \"node.id\"", "no default");
+    assert_refused("", "Missing required configuration \"process.roles\"", "Write node.id=1");
     /* The id that was written is named, not the one that Kafka copies it to. */
     assert_refused("process.roles=broker,controller\nnode.id=\n", "for configuration node.id:", "");
     assert_refused("process.roles=broker,controller\nbroker.id=\n",
