@@ -396,6 +396,7 @@ enum err node_build(struct node *node, char **ret_text)
     if (err)
         return err;
     build_services(node);
+    log_dirs_start_room(node->context.log_dirs);
     err = open_quorum(node, ret_text);
     if (err)
         return err;

@@ -243,7 +243,6 @@ enum err log_dirs_open(const struct log_dirs_options *options, struct log_dirs *
     choose_ids(dirs);
     for (int i = 0; i < dirs->folder_count; i++)
         log_dir_poll_space(dirs->dirs[i]);
-    log_reserve_give_back(dirs->metadata);
     /* Texts of the caller are not kept. */
     dirs->options.paths = NULL;
     dirs->options.metadata_path = NULL;

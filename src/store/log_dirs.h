@@ -203,6 +203,9 @@ void log_dir_fail(struct log_dir *dir, const char *what);
 bool log_dir_space(const struct log_dir *dir, struct io_space *ret_space);
 /* ERR_NONE or ERR_DISK_FULL: may an append of this origin be made in the folder now? */
 enum err log_dir_admits(const struct log_dir *dir, enum log_origin origin);
+/* Before the first write of a start that nothing speaks against any more: on a full disk some of
+ * the reserve is set free. A start that is refused must not use it up. */
+void log_dirs_start_room(struct log_dirs *dirs);
 /* Sets some of the reserve of the metadata log's folder free, after a write there found the disk
  * full; false when there is none (the last of it is for starts). Any thread. */
 bool log_dirs_make_room(struct log_dirs *dirs, bool starting);

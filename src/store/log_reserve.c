@@ -52,6 +52,11 @@ void log_reserve_give_back(struct log_dir *dir)
         give_step(dir, 0, "start");
 }
 
+void log_dirs_start_room(struct log_dirs *dirs)
+{
+    log_reserve_give_back(dirs->metadata);
+}
+
 bool log_dirs_make_room(struct log_dirs *dirs, bool starting)
 {
     return give_step(dirs->metadata, starting ? 0 : RESERVE_STEP,

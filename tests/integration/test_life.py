@@ -466,6 +466,16 @@ def without_a_byte(node, mount):
     for round_number in range(2):
         node.kill()
         check("not a byte is free", fill() == 0)
+        if round_number == 0:
+            before = os.stat(reserve).st_size
+            with socket.socket() as s:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                s.bind(("127.0.0.1", node.port))
+                s.listen()
+                codes = [run("server", node.config_path())[0] for _ in range(2)]
+            check("starts that are refused do not use up the reserve",
+                  codes == [1, 1] and before == os.stat(reserve).st_size == 1 << 20,
+                  (codes, before, os.stat(reserve).st_size))
         node.start()
     with connect(node.port) as c:
         fetched = c.call("Fetch", 12, {"MaxWaitMs": 0, "MinBytes": 1, "Topics": [
