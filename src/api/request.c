@@ -158,10 +158,14 @@ static void tell(const struct request *request)
         [REQUEST_NO_REPLY] = "done",
         [REQUEST_CLOSE] = "closed",
     };
+    enum { CLIENT_SIZE_MAX = 200 }; /* of 32 kB: a line has room for 2 */
+    struct slice client = request->client_id;
+    if (client.size > CLIENT_SIZE_MAX)
+        client.size = CLIENT_SIZE_MAX;
     int64_t us = (io_mono_ns(request->context->io) - request->received_ns) / 1000;
     diag_write(DIAG_API, DIAG_DEBUG,
                "%s version %d of %s, client \"%.*s\", id %d: %s after %lld us", request->api->name,
-               request->version, request->client_host + 1, SLICE_FMT(request->client_id),
+               request->version, request->client_host + 1, SLICE_FMT(client),
                request->correlation_id, request->conn ? ends[request->end] : "the client was gone",
                (long long)us);
 }

@@ -371,9 +371,9 @@ def requests_are_told():
                     {"Name": "kafka.request.logger", "ConfigOperation": 0, "Value": value}]}]})
         for value, told in (("INFO", 0), ("DEBUG", 1), ("INFO", 1)):
             level(value)
-            c.call("ListGroups", 4, {}, client="one\ntwo")
+            c.call("ListGroups", 4, {}, client="one\ntwo" + "x" * 30000)
             found = re.findall(r'DEBUG \[api\] ListGroups version 4 of 127.0.0.1, client '
-                               r'"one.two", id \d+: answered after \d+ us', node.log())
+                               r'"one.twox{193}", id \d+: answered after \d+ us', node.log())
             check(f"kafka.request.logger={value}", len(found) == told, node.log()[-1000:])
 
 
