@@ -631,7 +631,7 @@ def show(one, two, trace):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--walks", type=int, default=40)
+    parser.add_argument("--walks", type=int, default=30)
     parser.add_argument("--steps", type=int, default=120)
     parser.add_argument("--restarts", type=int, default=15, help="one in so many walks; 0 none")
     parser.add_argument("--only")
