@@ -77,7 +77,10 @@ static enum err read_meta(struct log_dirs *dirs, struct log_dir *dir, char **ret
     if (!err)
         return check_meta(dirs, dir, &meta, ret_text);
     if (err == ERR_TOO_MANY_FILES) { /* says nothing of the folder */
-        *ret_text = mem_printf("%s/meta.properties: %s", dir->path, io_error_text(dirs->io, err));
+        *ret_text =
+            mem_printf("%s/meta.properties: %s. Raise the limit of open files (ulimit -n, or "
+                       "LimitNOFILE= of the service)",
+                       dir->path, io_error_text(dirs->io, err));
         return err;
     }
     log_dir_unusable(dir, err);

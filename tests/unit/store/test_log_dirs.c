@@ -245,6 +245,30 @@ static void a_new_folder_without_room_is_not_used(void **state)
     dirs_end(&x);
 }
 
+static enum err open_none(struct io *io, const char *path, unsigned flags, int *ret_fd)
+{
+    (void)io, (void)path, (void)flags, (void)ret_fd;
+    return ERR_TOO_MANY_FILES;
+}
+
+/* What ails the process is no reason to leave a folder out. */
+static void a_lack_of_descriptors_ends_the_start(void **state)
+{
+    struct dirs_fixture x;
+    dirs_begin(&x, *state, 2);
+    const struct io_ops *sound = x.f->io->ops;
+    struct io_ops poor = *sound;
+    poor.open = open_none;
+    x.f->io->ops = &poor;
+    char *text = NULL;
+    assert_int_equal(log_dirs_open(&x.options, &x.dirs, &text), ERR_TOO_MANY_FILES);
+    assert_non_null(strstr(text, "ulimit -n"));
+    mem_free(text);
+    x.f->io->ops = sound;
+    dirs_open(&x);
+    dirs_end(&x);
+}
+
 /* An error names the key that the folder came from. */
 static void names_the_key(void **state)
 {
@@ -278,6 +302,7 @@ int main(void)
         STORE_TEST(open_alone_makes_nothing),
         STORE_TEST(new_folders_join),
         STORE_TEST(a_new_folder_without_room_is_not_used),
+        STORE_TEST(a_lack_of_descriptors_ends_the_start),
         STORE_TEST(names_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
