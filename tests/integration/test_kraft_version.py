@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib"))
-from nodes import check, finish, free_port  # noqa: E402
+from nodes import check, free_port, run_parts  # noqa: E402
 from probe import Probe, node_under_test  # noqa: E402
 
 UPGRADE, SAFE, UNSAFE = 1, 2, 3
@@ -182,8 +182,4 @@ def elsewhere():
 PARTS = [upgrade, killed_at_once, old_metadata, elsewhere]
 
 if __name__ == "__main__":
-    for part in PARTS:
-        if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
-            print("--", part.__name__, flush=True)
-            part()
-    finish()
+    run_parts(PARTS)

@@ -13,7 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import kbatch  # noqa: E402
-from nodes import CLUSTER_ID, check, finish, tree  # noqa: E402
+from nodes import CLUSTER_ID, check, run_parts, tree  # noqa: E402
 from probe import Probe, node_under_test  # noqa: E402
 
 OURS = os.environ.get("NODE") != "apache"
@@ -620,8 +620,4 @@ PARTS = [moving, producers, cancelling, answers, crashes, offline, twice, folder
          spelled, misplaced, static_voters, cordoned]
 
 if __name__ == "__main__":
-    for part in PARTS:
-        if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
-            print("--", part.__name__, flush=True)
-            part()
-    finish()
+    run_parts(PARTS)

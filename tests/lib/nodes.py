@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -205,6 +206,15 @@ def check(what, ok, detail=""):
         failed += 1
         print(f"FAIL  {what} {detail}".rstrip()[:4000], flush=True)
     return bool(ok)
+
+
+def run_parts(parts):
+    """Runs those that the command line names, else all, and closes with the sums."""
+    for part in parts:
+        if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
+            print("--", part.__name__, flush=True)
+            part()
+    finish()
 
 
 def finish():
