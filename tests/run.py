@@ -108,6 +108,8 @@ def tier_docs():
     for script in ("tools/gen_config_docs.py", "tools/gen_compat_docs.py", "tools/gen_options.py"):
         result = run([sys.executable, script, "--check"])
         count(result.returncode == 0, script + " --check", result.stdout)
+    result = run([sys.executable, "tests/tools/test_docs.py"])
+    count(result.returncode == 0, "tests/tools/test_docs.py", result.stdout)
 
 
 def tier_tidy():
